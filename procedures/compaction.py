@@ -29,6 +29,7 @@ from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.store.ddl.schema_changes import SetOption
 from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.snapshots import latest_for_read
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
@@ -148,7 +149,7 @@ def compact(
     target.check_writable()
     if target.store.options[BUCKET] == POSTPONED:
         target = target.for_write()  # rows get sequence numbers
-    snapshot = target.latest_snapshot()
+    snapshot = latest_for_read(target.store)  # the commit checks that the files are still there
     chosen = chosen_partitions(context, target, snapshot, partitions, where)
     chosen = lasting_partitions(target, snapshot, chosen)
     if partition_idle_time is not None:

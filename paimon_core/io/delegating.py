@@ -58,6 +58,9 @@ class DelegatingFileIO(ABC):
     def replace_file(self, path: str, data: bytes) -> None:
         self._io().replace_file(path, data)
 
+    def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
+        return self._io().replace_tagged(path, data, tag)
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         return self._io().create_exclusive(path, data)
 

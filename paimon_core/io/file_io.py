@@ -130,6 +130,13 @@ class FileIO(Protocol):
         Whatever fails, it has either its old or its new content.
         """
 
+    def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
+        """Do as `replace_file`, if the file still has the content with the tag that `read_tagged` returned.
+
+        Return False if the file has other content or does not exist; then nothing was written. A storage without tags,
+        or without conditions for puts, replaces the file in any case.
+        """
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         """Create a file that must not exist. Returns False if it exists."""
 

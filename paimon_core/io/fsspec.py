@@ -108,6 +108,10 @@ class FsspecFileIO:
                 fs.rm_file(path)
                 fs.mv(temporary, path)
 
+    def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
+        self.replace_file(path, data)
+        return True
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         if not self.atomic_create:
             raise UnsafeStorageError(

@@ -131,6 +131,10 @@ class HdfsFileIO:
             self._write(temporary, data)
             self._call(lambda client: client.rename(self._bare(temporary), self._bare(path), True))
 
+    def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
+        self.replace_file(path, data)
+        return True
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         temporary = _beside(path)
         with self._errors("create", path), on_failure(lambda: self._discard(temporary)):

@@ -91,6 +91,10 @@ class LocalFileIO:
     def replace_file(self, path: str, data: bytes) -> None:
         self.write_bytes(path, data)  # it replaces the file by a rename, too
 
+    def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
+        self.replace_file(path, data)
+        return True
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         with writing_errors("create", path):
             temporary = _write_temporary(path, data)

@@ -27,6 +27,6 @@ class ReadOnlyFileIO(DelegatingFileIO):
     def _refuse(self, *arguments: object, **named: object) -> NoReturn:
         raise NoPrivilegeError(self.refusal)
 
-    write_bytes = replace_file = create_exclusive = make_dirs = rename_dir = move_file = copy_file = sync = _refuse
-    open_output = _refuse
+    write_bytes = replace_file = replace_tagged = create_exclusive = _refuse
+    make_dirs = rename_dir = move_file = copy_file = sync = open_output = _refuse
     delete = delete_below = delete_many_below = delete_dir_below = delete_dir = delete_empty_dir_below = _refuse

@@ -45,7 +45,7 @@ from paimon_core.options import (
 )
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.consumers import consumer_files
-from paimon_core.store.snapshots import earliest_snapshot, find_snapshot, latest_snapshot
+from paimon_core.store.snapshots import earliest_snapshot, first_snapshots, latest_snapshot
 from paimon_core.store.streams import forget_streams, stream_files
 from paimon_core.store.table_store import TableStore
 
@@ -148,15 +148,19 @@ def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
     retention, longer = retention_of(store.options, now), changelog_retention_of(store.options, now)
     if longer is None and _keeps_all(store, made, retention):
         return
-    earliest = earliest_snapshot(store)
+    is_remote = store.io.requests_at_once > 1
+    earliest, following = first_snapshots(store) if is_remote else (earliest_snapshot(store), None)
     if earliest is None:
         return
     if made.id - earliest.id < least:
         _remember_oldest(store, earliest, None)
         return
+    if is_remote:
+        _remember_oldest(store, earliest, following)
+        if longer is None and _keeps_all(store, made, retention):
+            return
     # Do not wait: if another process has the turn, it expires the snapshots, or a later commit does.
-    if not expire_snapshots(store, retention, now, patience=0) and store.io.requests_at_once > 1:
-        _remember_oldest(store, earliest, find_snapshot(store, earliest.id + 1))
+    expire_snapshots(store, retention, now, patience=0)
     if longer is not None:
         expire_changelogs(store, longer, patience=0)
 

@@ -72,6 +72,12 @@ def in_chains(store: TableStore, snapshots: Iterable[Snapshot]) -> Iterator[tupl
         previous = None if base is None or added is None else base + added
 
 
+def load(store: TableStore, snapshots: Iterable[Snapshot]) -> None:
+    """Read the manifests of snapshots into the cache, for a later read on a remote storage."""
+    for _ in _fetched_ahead(store, distinct(snapshots)):
+        pass
+
+
 def _fetched_ahead(store: TableStore, snapshots: Sequence[Snapshot]) -> Iterator[Snapshot]:
     """Yield snapshots, and load some of them ahead: the cache then has their lists and the manifests of their
     changes.

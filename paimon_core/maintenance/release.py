@@ -18,22 +18,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
 
-from paimon_core.errors import PaimonError
+from paimon_core.errors import PaimonError, UnreadableFileError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.side_by_side import both, outcome_of
 from paimon_core.jobs import DONE, Done, Job
-from paimon_core.maintenance.references import NeededFiles, Versions
+from paimon_core.maintenance.references import NeededFiles, Versions, load
 from paimon_core.maintenance.remaining import still_needed
 from paimon_core.options import SNAPSHOT_CLEAN_EMPTY_DIRS
 from paimon_core.spec.records import Column, Record
 from paimon_core.store.external.files import deletable
 from paimon_core.store.external.other_folders import FilePlaces
+from paimon_core.store.snapshots import existing_snapshots
 from paimon_core.store.table_store import TableStore
 
 T = TypeVar("T")
@@ -43,19 +45,33 @@ _CACHED = 20_000  # few entries: other callers do not need the manifests of remo
 
 
 def release(
-    removed: Versions, remove: Callable[[], None], delete: Delete | None = None, *, oldest: bool = False
+    removed: Versions,
+    remove: Callable[[], None],
+    delete: Delete | None = None,
+    *,
+    oldest: bool = False,
+    near: Sequence[int] = (),
 ) -> None:
     """Call `remove`, which removes the versions `removed`, and then delete the files that only they needed, with
     `delete`.
 
-    The default of `delete` is `delete_files`. `oldest`: the versions are the first of the branch's history. Raises
-    `StorageError`, and the errors of `remove`; then no file is deleted. Files that cannot be deleted stay as orphans.
+    The default of `delete` is `delete_files`. `oldest`: the versions are the first of the branch's history. `near` are
+    the numbers of snapshots that will probably remain beside them: on a remote storage, their manifests are read
+    meanwhile. Raises `StorageError`, and the errors of `remove`; then no file is deleted. Files that cannot be deleted
+    stay as orphans.
     """
     known = removed.store.cache
     store = replace(removed.store, cache=known.another(_CACHED))
     removed = replace(removed, store=store)
     found = NeededFiles(tolerant=True)
-    read = _beside(store.io, lambda: set(found.of(removed)), remove)
+
+    def needed_before() -> set[str]:
+        paths = set(found.of(removed))
+        with suppress(UnreadableFileError):  # the later read raises the error
+            load(store, existing_snapshots(store, near) if store.io.requests_at_once > 1 else ())
+        return paths
+
+    read = _beside(store.io, needed_before, remove)
     try:
         unneeded = read()
         needed = NeededFiles(among=pa.array([n.encode() for n in found.data_files], pa.binary()))

@@ -23,7 +23,7 @@ from math import isqrt
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.side_by_side import both, side_by_side
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
-from paimon_core.store.snapshots import find_snapshot
+from paimon_core.store.snapshots import find_snapshot, find_tagged
 from paimon_core.store.table_store import TableStore
 
 _LENGTH = 4  # snapshots of a part: each part costs one write, and each round one request
@@ -59,15 +59,15 @@ def remove_snapshots(store: TableStore, snapshots: Sequence[Snapshot]) -> None:
     `StorageError`, and `CommitConflictError` if the store's turn is over.
     """
     plan = Rounds.of(snapshots, _at_once(store))
-    found = side_by_side(store.io, partial(_look, store), (*plan.marked, *plan.removed[0]))
-    _mark(store, plan.marked, found[: len(plan.marked)])
-    present = found[len(plan.marked) :]
+    look = partial(side_by_side, store.io, partial(_look, store))
+    found = side_by_side(store.io, lambda s: find_tagged(store, s.id), plan.marked)
+    _, present = both(store.io, partial(_mark, store, plan.marked, found), partial(look, plan.removed[0]))
     for now, following in zip(plan.removed, (*plan.removed[1:], ()), strict=True):
         paths = [store.paths.snapshot(s.id) for s, f in zip(now, present, strict=True) if f is None or f.is_same(s)]
         _, present = both(
             store.io,
             partial(store.delete_many, paths),
-            partial(side_by_side, store.io, partial(_look, store), following),
+            partial(look, following),
         )
 
 
@@ -79,18 +79,29 @@ def _look(store: TableStore, snapshot: Snapshot) -> Snapshot | None:
     return find_snapshot(store, snapshot.id)
 
 
-def _mark(store: TableStore, snapshots: Sequence[Snapshot], found: Sequence[Snapshot | None]) -> None:
-    """Mark snapshots, except snapshots that are gone or have a mark. Raises `ChangedError` for other snapshots."""
-    present = [(s, f) for s, f in zip(snapshots, found, strict=True) if f is not None]
-    other = next((s for s, f in present if not f.is_same(s)), None)
-    if other is not None:
-        raise ChangedError(
-            f"Table {store.name} was rolled back while its snapshots expired: snapshot {other.id} is another one now. "
-            "No snapshot was removed; run the statement again."
-        )
+def _mark(
+    store: TableStore, snapshots: Sequence[Snapshot], found: Sequence[tuple[Snapshot, str | None] | None]
+) -> None:
+    """Mark snapshots, except snapshots that are gone or have a mark. Raises `ChangedError` for other snapshots.
 
-    def mark(snapshot: Snapshot) -> None:
-        store.io.replace_file(store.paths.snapshot(snapshot.id), encode_snapshot(snapshot.marked()))
+    `found` are the present snapshots with the tags of their files. If the storage has tags, a file is only replaced if
+    it has not changed since: other engines take no turn, and a rollback by them may have removed the snapshot.
+    """
+    present = [(s, *f) for s, f in zip(snapshots, found, strict=True) if f is not None]
+    other = next((s for s, now, _ in present if not now.is_same(s)), None)
+    if other is not None:
+        raise _changed(store, f"snapshot {other.id} is another one now")
+
+    def mark(snapshot: Snapshot, tag: str | None) -> None:
+        if not store.io.replace_tagged(store.paths.snapshot(snapshot.id), encode_snapshot(snapshot.marked()), tag):
+            raise _changed(store, f"snapshot {snapshot.id} was removed or replaced")
 
     store.check_turn()
-    side_by_side(store.io, mark, [s for s, f in present if not f.is_expiring])
+    side_by_side(store.io, lambda each: mark(*each), [(s, tag) for s, now, tag in present if not now.is_expiring])
+
+
+def _changed(store: TableStore, cause: str) -> ChangedError:
+    return ChangedError(
+        f"Table {store.name} was rolled back while its snapshots expired: {cause}. No snapshot was removed; run the "
+        "statement again."
+    )

@@ -170,7 +170,8 @@ def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | 
     # A snapshot before a gap may be a late commit, which is withdrawn and committed again with the same files. So only
     # `remove_orphan_files` deletes its files, when they are old.
     start = without_gaps(ids)[0]
-    release(Versions(store, tuple(s for s in expired if s.id >= start)), remove, delete, oldest=True)
+    removed = Versions(store, tuple(s for s in expired if s.id >= start))
+    release(removed, remove, delete, oldest=True, near=(first, ids[-1]))
     keep_up(store)  # Iceberg's metadata must no longer contain expired snapshots
     return len(expired)
 

@@ -110,18 +110,26 @@ def _in_listing(store: TableStore, known: int) -> Snapshot | None:
 
 def find_latest(store: TableStore, snapshot_id: int) -> Snapshot | None:
     """Read the probably newest version like `find_snapshot`, and remember it for `latest_for_read`."""
-    path = store.paths.snapshot(snapshot_id)
-    try:
-        data, tag = store.io.read_tagged(path)
-    except FileNotFoundError:
+    read = find_tagged(store, snapshot_id)
+    if read is None:
         return None
-    found = _decoded(path, snapshot_id, data)
+    found, tag = read
     store.cache.latest_snapshots.put(store.paths.version_root, found)
     if tag is not None:
         store.cache.get(_tagged(store, snapshot_id, tag), lambda: (found,))
         if store.cache.version_counts.get(store.paths.version_root) is None:
             store.cache.version_counts.put(store.paths.version_root, 1)
     return found
+
+
+def find_tagged(store: TableStore, snapshot_id: int) -> tuple[Snapshot, str | None] | None:
+    """Read one version like `find_snapshot`. Return it with the tag of its file, None for a storage without tags."""
+    path = store.paths.snapshot(snapshot_id)
+    try:
+        data, tag = store.io.read_tagged(path)
+    except FileNotFoundError:
+        return None
+    return _decoded(path, snapshot_id, data), tag
 
 
 def _tagged(store: TableStore, snapshot_id: int, tag: str | None) -> str:
@@ -154,6 +162,24 @@ def earliest_snapshot(store: TableStore) -> Snapshot | None:
         with suppress(FileNotFoundError):
             return _read(store, hint)
     return _listed(store, 0)
+
+
+def first_snapshots(store: TableStore) -> tuple[Snapshot | None, Snapshot | None]:
+    """Return the oldest version that still exists, and the version after it. A session that remembers a number from the
+    hint reads both in parallel.
+    """
+    numbers, root = store.cache.earliest_numbers, store.paths.version_root
+    number = numbers.get(root) or _read_hint(store, store.paths.earliest_hint)
+    if number is not None:
+        found = side_by_side(store.io, partial(find_snapshot, store), range(number - 1, number + 2))
+        if found[0] is None and found[1] is not None:  # the number is not of an earlier table of the same name
+            return found[1], found[2]
+    earliest = earliest_snapshot(store)
+    if earliest is None:
+        return None, None
+    if numbers.get(root) is not None:
+        numbers.put(root, earliest.id)
+    return earliest, find_snapshot(store, earliest.id + 1)
 
 
 def hinted_latest(store: TableStore) -> int | None:
@@ -245,6 +271,7 @@ def reset_hints(store: TableStore, earliest: int, latest: int) -> None:
     hints = ((store.paths.earliest_hint, earliest), (store.paths.latest_hint, latest))
     with suppress(StorageError, FileNotFoundError):
         side_by_side(store.io, lambda hint: store.io.write_bytes(hint[0], str(hint[1]).encode()), hints)
+        store.cache.earliest_numbers.put(store.paths.version_root, earliest)
 
 
 def _listed(store: TableStore, position: int) -> Snapshot | None:

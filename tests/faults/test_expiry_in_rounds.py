@@ -398,6 +398,49 @@ def test_another_snapshot_at_a_number_is_not_marked() -> None:
     assert snapshot_ids(store) == list(range(1, LAST + 1))
 
 
+class Cut(InterleavedIO):
+    """A storage in which another engine, which takes no turns, rolls the table back to snapshot 3, and commits again,
+    before call number `at`. The expiry is killed after this call. If the expiry has begun to remove, `removes` is set.
+    """
+
+    def __init__(self, store: TableStore) -> None:
+        super().__init__(store.io, meanwhile=self.cut)  # type: ignore[arg-type]
+        self.store, self.removes = store, False
+
+    def cut(self) -> None:
+        self.removes = 1 not in snapshot_ids(self.store)
+        for number in range(LAST, 3, -1):
+            self.inner.delete(self.store.paths.snapshot(number))
+        again = replace(read_snapshot(self.store, 3), id=4, uuid="again", delta_manifest_list="manifest-list-again-0")
+        self.inner.write_bytes(self.store.paths.snapshot(4), encode_snapshot(again))
+        self.inner.write_bytes(self.store.paths.latest_hint, b"4")
+        self.at, self.killed, self.meanwhile = self.at + 1, True, None
+
+
+def test_a_mark_brings_back_no_snapshot_that_another_engine_has_rolled_back() -> None:
+    def check() -> None:
+        at = 0
+        while True:
+            at, store = at + 1, table()
+            store.io.has_tags = True  # type: ignore[attr-defined]
+            io = Cut(another(store, store.io))  # type: ignore[arg-type]
+            io.at = at
+            with suppress(KilledError, CommitConflictError):
+                expire(another(store, io))
+            if io.removes:
+                return
+            assert max(snapshot_ids(store)) == 4 and read_snapshot(store, 4).uuid == "again", at
+
+    check()
+    with mock.patch.object(MemoryIO, "replace_tagged", replaced_without_condition), pytest.raises(AssertionError):
+        check()
+
+
+def replaced_without_condition(io: MemoryIO, path: str, data: bytes, tag: str | None) -> bool:
+    io.replace_file(path, data)
+    return True
+
+
 @pytest.mark.parametrize("second", ["append", "fast forward"])
 def test_pairs_that_meet(second: str) -> None:
     """The expiry of `test_interleavings.py`, in rounds, with another operation before each of its calls."""

@@ -197,6 +197,10 @@ class SimulatedIO:
     def replace_file(self, path: str, data: bytes) -> None:
         self.write_bytes(path, data)
 
+    def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
+        self.replace_file(path, data)
+        return True
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         if not self.atomic_create:
             raise UnsafeStorageError(f"Cannot create {path}: this storage has no atomic create.")

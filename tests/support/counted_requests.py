@@ -29,6 +29,7 @@ REQUESTS = (
     "read_tagged",
     "write_bytes",
     "replace_file",
+    "replace_tagged",
     "create_exclusive",
     "exists",
     "status",
@@ -146,6 +147,10 @@ class TaggingIO(CountingIO):
     def read_tagged(self, path: str) -> tuple[bytes, str | None]:
         data, _ = super().read_tagged(path)
         return data, _tag(data)
+
+    def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
+        is_same = tag is None or _tag(self.inner.read_bytes(path)) == tag
+        return is_same and super().replace_tagged(path, data, tag)
 
 
 def _tag(data: bytes) -> str:

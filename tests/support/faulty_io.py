@@ -103,6 +103,10 @@ class FaultyIO:
     def replace_file(self, path: str, data: bytes) -> None:
         self.call(path, lambda: self.inner.replace_file(path, data), writes=True)
 
+    def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
+        self.replace_file(path, data)
+        return True
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         return self.call(path, lambda: self.inner.create_exclusive(path, data), writes=True)
 

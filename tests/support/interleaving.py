@@ -55,6 +55,12 @@ class MemoryIO:
     def replace_file(self, path: str, data: bytes) -> None:
         self.write_bytes(path, data)
 
+    def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
+        if tag is not None and (path not in self.files or self.read_tagged(path)[1] != tag):
+            return False
+        self.write_bytes(path, data)
+        return True
+
     def create_exclusive(self, path: str, data: bytes) -> bool:
         if path in self.files:
             return False

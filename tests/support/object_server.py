@@ -66,8 +66,12 @@ class ObjectServer:
                 return Answer(501, "NotImplemented")
             taken = request.headers.get("x-oss-forbid-overwrite") == "true" and request.key in self.objects
             return Answer(409, "FileAlreadyExists") if taken and self.honours else None
-        taken = "if-none-match" in request.headers and request.key in self.objects
-        return Answer(412, "PreconditionFailed") if taken and self.honours else None
+        wanted, there = request.headers.get("if-match"), self.objects.get(request.key)
+        if wanted is not None and there is None:
+            return Answer(404, "NoSuchKey")
+        is_met = not ("if-none-match" in request.headers and there is not None)
+        is_met = is_met and (wanted is None or there is None or wanted == _etag(there))
+        return None if is_met or not self.honours else Answer(412, "PreconditionFailed")
 
 
 @contextmanager

@@ -32,15 +32,17 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
-from paimon_core.spec.types import INT
+from paimon_core.spec.types import INT, STRING
 from paimon_core.store import schemas, snapshots
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.changelogs import list_changelogs, write_changelog
 from paimon_core.store.consumers import list_consumers, write_consumer
 from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import (
     find_snapshot,
+    first_snapshots,
     latest_for_read,
     latest_snapshot,
     list_snapshots,
@@ -54,6 +56,7 @@ from paimon_core.table import Table
 from paimon_core.write.compaction.bucket import compact_append, compact_bucket
 from paimon_core.write.compaction.job import live_buckets
 from paimon_sql.catalog.filesystem import FileSystemCatalog
+from paimon_sql.procedures import PROCEDURES, ProcedureContext
 from tests.support import stored
 from tests.support.counted_requests import CountingIO, Requests, TaggingIO
 from tests.support.executors import TextExecutor
@@ -186,6 +189,44 @@ def test_small_files_of_a_split_are_requested_side_by_side(tmp_path: Path) -> No
         with io.counted() as made:
             assert compacted(table)
         check(made, count=24, chain=6)
+
+
+def test_a_compaction_with_its_upkeep(tmp_path: Path) -> None:
+    """`CALL sys.compact` of 22 files of a keyed table, which has more versions than must be kept."""
+    io, warehouse = TaggingIO(), str(tmp_path)
+    catalog = FileSystemCatalog(io=io, warehouse=warehouse)
+    keyed = {"primary-key": "k", "bucket": "1", "write-only": "true"}
+    catalog.create_table(T, new_table_schema(fields(k=INT, v=STRING), options=keyed))
+    for number in range(22):
+        stored.insert(catalog.load_table(T), [(number, "")])
+    context = ProcedureContext(catalog, "default", TextExecutor())  # type: ignore[arg-type]
+    for rows, most in ((22, (44, 12)), (1, (24, 11))):
+        with io.counted() as made:
+            assert PROCEDURES["compact"].call(context, {"table": "t", "compact_strategy": "full"}) == [(True,)]
+        check(made, count=most[0], chain=most[1])
+        assert len(live_files(catalog.load_table(T).store, latest_for_read(catalog.load_table(T).store))) == 1
+        stored.insert(catalog.load_table(T), [(rows, "again")])
+
+
+def test_a_remembered_first_version_is_not_that_of_an_earlier_table(tmp_path: Path) -> None:
+    io = TaggingIO()
+    store = table_of(tmp_path, io, 9)
+    for number in (1, 2):
+        Path(store.paths.snapshot(number)).unlink()
+    Path(store.paths.earliest_hint).write_bytes(b"3")
+    store.cache.earliest_numbers.put(store.paths.version_root, 3)
+    with io.counted() as made:
+        assert [s and s.id for s in first_snapshots(store)] == [3, 4]
+    check(made, count=3, chain=1)
+    Path(store.paths.snapshot(3)).unlink()  # it has expired
+    assert [s and s.id for s in first_snapshots(store)] == [4, 5]
+    with io.counted() as made:
+        assert [s and s.id for s in first_snapshots(store)] == [4, 5]
+    check(made, count=3, chain=1)
+    for number in (1, 2, 3):  # another table has the name
+        Path(store.paths.snapshot(number)).write_bytes(encode_snapshot(replace(read_snapshot(store, 5), id=number)))
+    Path(store.paths.earliest_hint).write_bytes(b"1")
+    assert [s and s.id for s in first_snapshots(store)] == [1, 2]
 
 
 def compacted(table: Table) -> list[CommitMessage]:
@@ -346,7 +387,7 @@ def test_expiry_of_fifty_snapshots(tmp_path: Path) -> None:
     store = forgetful(table_of(tmp_path, io, 60))
     with io.counted() as made:
         assert expire_snapshots(store, Retention(least=1, most=10, older_than=0, limit=50), 0) == 50
-    check(made, count=312, chain=31)
+    check(made, count=314, chain=28)
     assert snapshot_ids(store) == list(range(51, 61))
     assert latest_snapshot(store) is not None
 

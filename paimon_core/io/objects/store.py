@@ -38,7 +38,7 @@ _MANY = 1000  # objects per request that deletes or lists
 _WRITES = 4  # parallel uploads of parts of a file
 _BUSY = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries of a create that the storage postpones
 _MOST_COPY = 5 * 10**9  # bytes that a storage copies by one request
-_CONFLICT = 409
+_CONFLICT, _NOT_IMPLEMENTED = 409, 501
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,37 @@ class ObjectStoreFileIO:
 
     def replace_file(self, path: str, data: bytes) -> None:
         self.write_bytes(path, data)  # a put replaces the whole object
+
+    def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
+        kind = scheme_of(self.scheme).kind
+        if tag is None or kind == "oss":  # OSS has no condition for puts over existing objects
+            self.replace_file(path, data)
+            return True
+
+        def put(store: Any, key: str) -> bool:
+            mode = {"e_tag": f'"{tag}"'}
+            try:
+                if kind == "gcs":  # its condition is on the generation of the object
+                    found = _obstore().head(store, key)
+                    if _tag(found) != tag:
+                        return False
+                    mode["version"] = found["version"]
+                _obstore().put(store, key, data, mode=mode, use_multipart=False)
+            except (FileNotFoundError, _obstore().exceptions.PreconditionError):
+                return False
+            except Exception as error:
+                if status_of(error) == _NOT_IMPLEMENTED:  # some storages of S3's protocol have no conditions
+                    _obstore().put(store, key, data, use_multipart=False)
+                elif code_of(error) == "PreconditionFailed":
+                    return False
+                else:
+                    raise
+            return True
+
+        with suppress(FileNotFoundError):
+            # the client repeats a request if the answer is lost: then the storage may refuse the second one
+            return self._call("replace", path, put) or self.read_bytes(path) == data
+        return False
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         if not _proof(self, path.split("/")[2]).holds(partial(_refuses_second_create, self, path.rpartition("/")[0])):

@@ -115,6 +115,22 @@ def test_a_tag_identifies_the_content_of_a_file(storage: Storage) -> None:
     assert len(tags) == 2 or tags == {None}
 
 
+def test_a_file_is_replaced_if_it_has_its_tag(storage: Storage) -> None:
+    io, root = storage
+    path = f"{root}/a/file"
+    io.write_bytes(path, b"one")
+    _, tag = io.read_tagged(path)
+    assert io.replace_tagged(path, b"two", tag) and io.read_bytes(path) == b"two"
+    if tag is None:  # no condition: it is a replacement as any
+        assert io.replace_tagged(path, b"three", None) and io.read_bytes(path) == b"three"
+        return
+    assert not io.replace_tagged(path, b"three", tag) and io.read_bytes(path) == b"two"
+    assert io.replace_tagged(path, b"two", tag), "a repeated request finds its own bytes"
+    io.delete(path)
+    assert not io.replace_tagged(path, b"three", tag) and not io.exists(path)
+    assert names(io, f"{root}/a") == []
+
+
 def test_create_exclusive_keeps_what_is_there(storage: Storage) -> None:
     io, root = storage
     path = f"{root}/snapshot/snapshot-1"

@@ -141,6 +141,39 @@ def test_a_refusal_after_a_lost_answer_is_no_refusal(server: ObjectServer) -> No
     assert not isinstance(caught.value, StorageRefusedError) and len(tries) == 2
 
 
+def test_a_replacement_has_a_condition_where_the_storage_has_one(server: ObjectServer) -> None:
+    io, root = opened(server)
+    path, key = f"{root}/file", "wh/file"
+    io.write_bytes(path, b"one")
+    _, tag = io.read_tagged(path)
+    server.objects[key] = b"other"
+    has_condition = server.dialect == "s3"
+    assert io.replace_tagged(path, b"two", tag) is not has_condition
+    assert server.objects[key] == (b"other" if has_condition else b"two")
+    _, tag = io.read_tagged(path)
+    del server.objects[key]
+    assert io.replace_tagged(path, b"two", tag) is not has_condition
+    assert (key in server.objects) is not has_condition
+
+
+def test_a_replacement_with_a_lost_answer_is_recognized(server: ObjectServer) -> None:
+    io, root = opened(server)
+    io.write_bytes(f"{root}/file", b"one")
+    _, tag = io.read_tagged(f"{root}/file")
+    lost = [Answer(500, "InternalError", done=True)]
+    server.fault = lambda request: lost.pop() if lost and request.method == "PUT" else None
+    assert io.replace_tagged(f"{root}/file", b"two", tag)
+    assert server.objects["wh/file"] == b"two" and not lost
+
+
+def test_a_storage_without_the_condition_replaces_the_file(server: ObjectServer) -> None:
+    io, root = opened(server)
+    io.write_bytes(f"{root}/file", b"one")
+    server.fault = lambda request: Answer(501, "NotImplemented") if "if-match" in request.headers else None
+    assert io.replace_tagged(f"{root}/file", b"two", io.read_tagged(f"{root}/file")[1])
+    assert server.objects["wh/file"] == b"two"
+
+
 @pytest.mark.parametrize("name", ["a b", "50%", "k=v", "a+b", "a#b", "ü", "a?b", "a&b", "a%20b"])
 def test_names(server: ObjectServer, name: str) -> None:
     io, root = opened(server)
