@@ -3,8 +3,8 @@
 A commit was planned on an older version than the one it is put on. This needs no lock: the change fits if every rule of
 `RULES` holds on the latest version. A rule is a function of one frozen `Attempt`; the first `Conflict` ends the commit.
 So rules with errors that callers handle, or with the most helpful messages, come first. The rules of this module read
-metadata only for chain tables, for keys that were looked up, and for partitions by a wide DECIMAL. The rules of other
-modules read only schemas:
+metadata only for chain tables, for keys that were looked up, for schemas that are newer than the writer's, and for
+partitions by a wide DECIMAL. The rules of other modules read only schemas:
 
 1. A full partition of a chain table is not dropped if changes start from it.
 2. Keys are in the buckets and partitions in which the writer found them.
@@ -14,6 +14,7 @@ modules read only schemas:
 6. A writer rewrites only files with columns that it knows.
 7. A partition that expires by its last change has no younger files.
 8. A partition is not written in two forms.
+9. New rows were checked against the CHECK constraints of the table.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from paimon_core.spec.index_manifest import HASH_INDEX, IndexManifestEntry
 from paimon_core.spec.manifest import FileIdentifier, FileKind, ManifestEntry
 from paimon_core.spec.snapshot import CommitKind
 from paimon_core.spec.types import DataType, DecimalType
+from paimon_core.store.ddl.constraints import new_checks
 from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
@@ -220,6 +222,23 @@ def form_conflict(attempt: Attempt) -> Conflict | None:
     return None if kept is None else Conflict(_refusal(store, kept.partition), UnsupportedFeatureError)
 
 
+def check_conflict(attempt: Attempt) -> Conflict | None:
+    """Find CHECK constraints that were added after the writer loaded the schema: the new rows were not checked.
+
+    ALTER TABLE … ADD CONSTRAINT commits an empty snapshot with the new schema. So a writer with an older schema finds
+    the constraint here, or its snapshot comes before that one, and the statement reads its rows.
+    """
+    store, latest = attempt.store, attempt.latest
+    if latest is None or latest.schema_id <= store.schema.id or attempt.change.kind is CommitKind.COMPACT:
+        return None
+    if not any(e.kind is FileKind.ADD for e in attempt.entries):
+        return None
+    added = new_checks(store.schema.options, read_schema(store, latest.schema_id).options)
+    if not added:
+        return None
+    return Conflict(f"constraint {added[0].name!r}, {added[0].sql}, was added while the rows were written")
+
+
 def _refusal(store: TableStore, partition: bytes) -> str:
     spec = ", ".join(f"{name} = {value}" for name, value in store.partition_spec(partition).items())
     return (
@@ -246,6 +265,7 @@ def _other_form(types: Sequence[DataType], partition: bytes) -> bytes | None:
 RULES: tuple[Rule, ...] = (
     chain_conflict,
     lookup_conflict,
+    check_conflict,
     file_conflict,
     column_conflict,
     age_conflict,

@@ -31,6 +31,7 @@ from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.store.branches import branch_names, branch_schema, open_branch
+from paimon_core.store.ddl.constraints import check_takes_rows
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import list_schemas, schema_ids
 from paimon_core.store.snapshots import list_snapshots, reset_hints
@@ -162,6 +163,7 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
     last, last_there = _last_that_only_grew(source), _last_that_only_grew(target)
     if source.schema.fields != target.schema.fields:
         raise InvalidDataError(f"Branch {source.name} cannot be merged into {target.name}: their columns differ.")
+    check_takes_rows(source.schema.options, target.schema.options, target.name)
     if source.options[ROW_TRACKING] != target.options[ROW_TRACKING]:
         raise InvalidDataError(
             f"Branch {source.name} cannot be merged into {target.name}: only one of them has '{ROW_TRACKING.key}'."

@@ -18,6 +18,7 @@ from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataType
+from paimon_core.store.ddl.constraints import check_takes_rows
 from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.features import check_selectable
 from paimon_core.store.indexes.index_files import index_entries, index_path
@@ -38,6 +39,7 @@ def check_takes_files(source: TableStore, target: TableStore) -> None:
             "contain row ids that its own rows may have. Copy them to a new table, or INSERT the rows."
         )
     given, taking = source.schema, target.schema
+    check_takes_rows(given.options, taking.options, target.name)
     pairs = {
         "the primary key": (set(given.primary_keys), set(taking.primary_keys)),
         "the partition keys": (given.partition_keys, taking.partition_keys),

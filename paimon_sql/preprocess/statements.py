@@ -105,6 +105,17 @@ class ChangeColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class AddCheck:
+    """`ALTER TABLE table ADD [CONSTRAINT name] CHECK (condition) [NOT ENFORCED]`; `name` is `None` without one."""
+
+    table: Name
+    name: str | None
+    condition: str
+    enforced: bool = True
+    relies: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CopyIntoTable:
     """`COPY INTO table (columns) FROM 'source' FILE_FORMAT = (format) …`. `columns` of None means all columns.
 
@@ -181,7 +192,7 @@ class ShowMaterialized:
 MaterializedStatement = (
     CreateMaterialized | RefreshMaterialized | SuspendMaterialized | DropMaterialized | ShowMaterialized
 )
-TableStatement = CreateTag | DeleteTags | RenameTag | ChangeColumns
+TableStatement = CreateTag | DeleteTags | RenameTag | ChangeColumns | AddCheck
 CopyStatement = CopyIntoTable | CopyIntoFolder
 Value = CatalogStatement | CreatePythonFunction | TableStatement | CopyStatement | MaterializedStatement
 

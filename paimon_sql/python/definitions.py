@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.table_fields import table_fields, table_type
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.ddl.constraints import refuse_constraint_option
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
@@ -53,7 +54,8 @@ def column_changes(
 
 
 def option_changes(options: Mapping[str, str | None]) -> Iterator[SchemaChange]:
-    """Return the changes of options; None removes an option."""
+    """Return the changes of options; None removes an option. Raises `InvalidOptionError` for a constraint."""
+    refuse_constraint_option(options)
     for key, value in options.items():
         yield RemoveOption(key) if value is None else SetOption(key, _text(value))
 

@@ -41,6 +41,7 @@ from paimon_core.store.features import check_seen_whole
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer, written
 from paimon_sql.python.assignment import AssignedRows, rows_of
+from paimon_sql.python.checks import RowChecks
 from paimon_sql.python.executor import ThreadExecutor
 from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.where.condition import Computed, Condition
@@ -102,16 +103,18 @@ def update_rows(table: Table, assignments: Mapping[str, Any], where: str | None)
         raise InvalidDataError(f"UPDATE of {table.name} must assign at least one column, and each only once.")
     rules = update_rules(table.store, table.latest_snapshot(), computed.keys())
     names = [f.name for f in table.schema.fields]
+    checks = RowChecks.of(table)
     used = {name for c in computed.values() for name in c.columns} | (set(names) if rules.moves_rows else set())
-    rows = _matching(table, where, [n for n in names if n in used])
-    _change(table, rules, _updated(table, rows, computed, keeps=rules.moves_rows))
+    rows = _matching(table, where, [n for n in names if n in used | checks.columns])
+    _change(table, rules, _updated(table, rows, computed, checks, keeps=rules.moves_rows))
 
 
 # -- new rows ---------------------------------------------------------------------------------------------------------
 def _write(table: Table, data: Any, overwrite: Overwrite | None, fixed: Mapping[str, pa.Scalar]) -> None:
     table.check_writable()
     info = table.commit_info(Operation.WRITE if overwrite is None else Operation.OVERWRITE)
-    rows = _by_partition(table, AssignedRows(table.store, fixed).batches(rows_of(data, table.schema.fields)))
+    given = AssignedRows(table.store, fixed).batches(rows_of(data, table.schema.fields))
+    rows = _by_partition(table, RowChecks.of(table).passed(given))
     base, store = table.assignment_base(1, overwrite), table.write_store(overwrites=overwrite is not None)
     planned = table.for_write()
     writer = open_writer(store, sequence_start=planned.max_sequence_number() + 1, base=base)
@@ -202,15 +205,19 @@ def _deleted(table: Table, rows: TableScan) -> Iterator[pa.RecordBatch]:
 
 
 def _updated(
-    table: Table, rows: TableScan, computed: Mapping[str, Computed], *, keeps: bool
+    table: Table, rows: TableScan, computed: Mapping[str, Computed], checks: RowChecks, *, keeps: bool
 ) -> Iterator[pa.RecordBatch]:
     assigned = AssignedRows(table.store, {})
     names = [f.name for f in table.schema.fields]
     for batch in _in_place(table, rows):
         values = pa.record_batch({name: c.values(batch) for name, c in computed.items()})
         (made,) = assigned.batches(pa.RecordBatchReader.from_batches(values.schema, [values]))
+        new = {name: made.column(name) for name in computed}
+        if checks.checks:
+            known = {name: batch.column(name) for name in names if name in checks.columns}
+            checks.check(pa.record_batch(known | new))
         kept = {name: batch.column(name) for name in names if keeps and name not in computed}
-        yield _changes(table, batch, ROW_UPDATE_AFTER, kept | {name: made.column(name) for name in computed})
+        yield _changes(table, batch, ROW_UPDATE_AFTER, kept | new)
 
 
 def _in_place(table: Table, rows: TableScan) -> Iterator[pa.RecordBatch]:

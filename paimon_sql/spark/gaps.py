@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.hooks import Member, constructor, grammar, python
-from paimon_sql.spark.jvm.older.syntax import CHANGES, INSERT_EVOLUTION, LISTED_PROCEDURES, STREAMS, UPDATE_OPTIONS
+from paimon_sql.spark.jvm.older.syntax import (
+    CHANGES,
+    CONSTRAINTS,
+    INSERT_EVOLUTION,
+    LISTED_PROCEDURES,
+    STREAMS,
+    UPDATE_OPTIONS,
+)
 
 VERSIONS = ("4.0", "4.1", "4.2", "4.3")  # the minor versions that the hooks are tested with
 
@@ -71,6 +78,16 @@ GAPS = (
         "CALL of an unknown name lists them",
         re.compile(r"\s*(?:show\s+procedures\b|desc(?:ribe)?\s+procedure\s+(?:extended\s+)?\S+\.)", re.IGNORECASE),
         is_misread=True,
+    ),
+    Gap(
+        "CHECK, UNIQUE and FOREIGN KEY of tables",
+        "4.1",
+        CONSTRAINTS,
+        "check the rows in the query that writes them",
+        re.compile(
+            r"\s*(?:create|replace|alter)\b.*(?:\b(?:check|unique|foreign\s+key)\s*\(|\bdrop\s+constraint\b)",
+            re.IGNORECASE | re.DOTALL,
+        ),
     ),
     Gap(
         "a quote doubled in a string, 'it''s'",

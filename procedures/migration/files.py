@@ -17,6 +17,7 @@ from paimon_core.io.load import load_file_io, normalize
 from paimon_core.jobs import Executor, Job, ResultT, TaskT
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME
 from paimon_core.spec.identifier import Identifier
+from paimon_core.store.ddl.constraints import check_takes_rows
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -119,6 +120,7 @@ def _create(context: ProcedureContext, source: FormatTable, name: Identifier, op
 
 def _check_fits(source: FormatTable, target: Table) -> None:
     target.check_writable()
+    check_takes_rows(source.schema.options, target.schema.options, target.name)
     ours, theirs = ([(f.name, f.type.with_nullable(True)) for f in s.fields] for s in (target.schema, source.schema))
     keys = target.schema.partition_keys == source.schema.partition_keys
     if ours != theirs or not keys or target.store.has_primary_key or target.store.options[BUCKET] != -1:

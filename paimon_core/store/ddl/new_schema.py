@@ -44,6 +44,7 @@ from paimon_core.spec.schema import TableSchema, encode_schema, highest_field_id
 from paimon_core.spec.types import NESTED_KINDS, CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.store.ddl.blob_schema import check_blobs, with_blobs
 from paimon_core.store.ddl.column_lists import check_column_lists
+from paimon_core.store.ddl.constraints import check_constraints
 from paimon_core.store.ddl.key_index_rules import check_key_indexes
 from paimon_core.store.ddl.option_rules import check_option_rules
 from paimon_core.store.ddl.partition_options import check_partition_options
@@ -135,6 +136,7 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
     check_blobs(schema, options)
     check_vectors(schema, options)
     check_key_indexes(schema, options)
+    check_constraints(schema, previous)
     check_formats(schema.fields, options)
     record_format(options)  # raises for an unknown format
 

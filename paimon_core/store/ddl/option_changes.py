@@ -8,6 +8,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.options import BUCKET, DELETION_VECTORS, DELETION_VECTORS_MODIFIABLE, Change, TableOptions, names
 from paimon_core.options.support import change_of
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.ddl.constraints import check_constraint_set
 
 KEY_OPTIONS = (
     "primary-key",
@@ -25,6 +26,7 @@ def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots
     """Raise `InvalidOptionError` if the value of the option cannot be changed."""
     if schema.options.get(key) == value or _says_what_is(schema, key, value):
         return
+    check_constraint_set(schema.options, key)
     if _is_fixed(key, has_snapshots):
         raise InvalidOptionError(f"Option {key!r} cannot be changed after the table was created: create another table.")
     if not has_snapshots:

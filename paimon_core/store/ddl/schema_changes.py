@@ -16,6 +16,7 @@ from paimon_core.spec.casts import can_cast
 from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField, DataType
 from paimon_core.store.ddl.blob_schema import check_not_renamed, with_directive, without_blob
+from paimon_core.store.ddl.constraints import check_not_constrained
 from paimon_core.store.ddl.key_index_rules import check_not_indexed
 from paimon_core.store.ddl.nested_columns import (
     ColumnPosition,
@@ -159,6 +160,7 @@ def _apply(first: TableSchema, schema: TableSchema, change: SchemaChange, has_sn
             return replace(schema, fields=edit_siblings(schema.fields, path, lambda s: _moved(s, path[-1], position)))
         case DropColumn(path):
             _check_not_key(schema, path, "dropped", schema.partition_keys + schema.primary_keys)
+            check_not_constrained(schema, path[0], "dropped")
             fields = edit_siblings(schema.fields, path, lambda s: _without(s, path))
             options = schema.options
             if len(path) == 1:
@@ -197,6 +199,7 @@ def _default_position(schema: TableSchema, path: Path) -> ColumnPosition:
 
 def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
     _check_not_key(schema, change.path, "renamed", schema.partition_keys)
+    check_not_constrained(schema, change.path[0], "renamed")
     old, new = change.path[-1], change.new_name
 
     def rename(siblings: Fields) -> Fields:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.rules.alter_columns import ALTER_COLUMNS
 from paimon_sql.preprocess.rules.catalogs import CATALOGS
+from paimon_sql.preprocess.rules.checks import ADDED_CHECK, NOT_ENFORCED
 from paimon_sql.preprocess.rules.column_changes import COLUMN_CHANGES
 from paimon_sql.preprocess.rules.constructors import CONSTRUCTORS, INSERTED_CONSTRUCTORS
 from paimon_sql.preprocess.rules.copy_into import COPY_INTO
@@ -28,10 +29,11 @@ from paimon_sql.preprocess.rules.vector_search import VECTOR_SEARCH
 from paimon_sql.preprocess.statements import Value
 
 # rules that return the value of a statement, or None; the first value is used
-VALUES: tuple[Rule[Value | None], ...] = (CATALOGS, COPY_INTO, TAGS, COLUMN_CHANGES, MATERIALIZED)
+VALUES: tuple[Rule[Value | None], ...] = (CATALOGS, COPY_INTO, TAGS, ADDED_CHECK, COLUMN_CHANGES, MATERIALIZED)
 # rules that return edits; a statement may match several
 EDITS: tuple[Rule[Sequence[Edit]], ...] = (
     CREATE_TABLE,
+    NOT_ENFORCED,
     COMPUTED_COLUMNS,
     ALTER_COLUMNS,
     ALTER_PROPERTIES,

@@ -13,6 +13,7 @@ from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
 _STORED = "a table's columns are stored. Leave it out and compute it in the query, or give it a type and insert it"
 _STREAMING = "WATERMARK is for streaming jobs of Flink, which this session does not run: leave it out"
 _KEY_STARTS = ("PRIMARY", "CONSTRAINT")
+_CONSTRAINTS = ("CHECK", "UNIQUE", "FOREIGN")
 _QUERY_STARTS = ("(", "SELECT", "WITH", "FROM", "VALUES", "TABLE")
 
 
@@ -46,13 +47,20 @@ def read_columns(cursor: Cursor) -> ColumnList | None:
         refuse_computed(cursor)
         if cursor.symbol() in _KEY_STARTS and (key := _take_primary_key(cursor, with_columns=True)):
             columns.primary_keys.append(PrimaryKey(*key, _item_removal(cursor, before, first)))
-        elif cursor.symbol(1) != "(":  # CHECK (...), UNIQUE (...)
+        elif not _at_constraint(cursor):
             _read_column(cursor, columns)
         while cursor.symbol() not in LIST_ENDS:
             cursor.skip()
         if cursor.take(","):
             before = cursor.index - 1
     return columns if cursor.take(")") else None
+
+
+def _at_constraint(cursor: Cursor) -> bool:
+    """Return whether a constraint of the table follows: CHECK (…), UNIQUE (…), FOREIGN KEY (…), with or without a
+    name."""
+    ahead = 2 if cursor.symbol() == "CONSTRAINT" and cursor.symbol(2) in _CONSTRAINTS else 0
+    return cursor.symbol(ahead + 1) == "(" or (cursor.symbol(ahead), cursor.symbol(ahead + 1)) == ("FOREIGN", "KEY")
 
 
 def read_added_types(cursor: Cursor) -> TypeRewrites:

@@ -41,7 +41,11 @@ class Condition:
 
     def filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows of a batch that satisfy the condition; NULL does not. Raises `InvalidDataError`."""
-        return batch.filter(evaluate(self.root, batch, self.zone))
+        return batch.filter(self.evaluated(batch))
+
+    def evaluated(self, batch: pa.RecordBatch) -> pa.Array:
+        """Return whether each row of a batch satisfies the condition, or NULL. Raises `InvalidDataError`."""
+        return evaluate(self.root, batch, self.zone)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.scan.changes.increment import is_incremental
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH
+from paimon_core.store.ddl.constraints import checks_of
 from paimon_core.table import Table
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm.frames import analyzed
@@ -33,6 +34,7 @@ from paimon_sql.spark.tables.path_names import table_name
 from paimon_sql.spark.tables.schema_evolution import schema_changes
 from paimon_sql.spark.tables.session_catalogs import LOCATORS
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows, with_null_fields
+from paimon_sql.spark.write.write_options import CHECKED
 
 _STREAMING_ONLY = ("read.stream.", "read.changelog", "consumer-id", "scan.")  # prefixes of options that only reads have
 
@@ -82,6 +84,8 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
     if table is not None:
         _check_table(table, options, sinks.output_mode(writer))
         sinks.replace_rows(writer, _rows(registry, found, table, writer._df, options))
+        if checks_of(table.schema.options):
+            writer.option(CHECKED, "true")
     return sinks.start_to_table(writer, tableName)
 
 

@@ -48,7 +48,9 @@ def summaries(jvm: Jvm, database: str, tables: Iterable[str], views: Iterable[st
 
 
 def catalog_capabilities(jvm: Jvm, *capabilities: str) -> JavaObject:
-    return jvm.constants(classes.TABLE_CATALOG_CAPABILITY, *capabilities)
+    """Return capabilities of a catalog, without those that this Spark does not define."""
+    kind = classes.TABLE_CATALOG_CAPABILITY
+    return jvm.constants(kind, *(c for c in capabilities if jvm.has(field(kind, c))))
 
 
 def empty_set(jvm: Jvm) -> JavaObject:

@@ -73,10 +73,11 @@ def merged_rows(target: Target, plan: Merge) -> Changes:
     acted = merge.joined.withColumn(_ACTION, number).filter(F.col(_ACTION).isNotNull())
     kind = _choose([F.lit(a.kind) for a in actions])
     deleted = merge.kept_columns if target.table.schema.primary_keys else target.nulls()
-    if rules.updates is not None:
+    if rules.updates is not None and not target.checks:
         actions = [_without_kept(a, target, merge.updated) for a in actions]
     columns = [_choose([(a.values or deleted)[i] for a in actions]) for i in range(len(target.columns))]
-    return Changes(target.changes(acted, kind, columns), rules)
+    changes = target.checked(target.changes(acted, kind, columns), None if rules.updates is None else merge.updated)
+    return Changes(changes, rules)
 
 
 def _source(target: Target, plan: Merge) -> DataFrame:

@@ -6,6 +6,7 @@ statement. EXPLAIN shows it, but users cannot call it.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, assert_never
@@ -18,10 +19,12 @@ from pyspark.sql.types import StringType
 from paimon_core.errors import InvalidNameError, UnsupportedFeatureError
 from paimon_core.maintenance.tags import rename_tag, replace_tag, taggable_snapshot
 from paimon_core.spec.identifier import Identifier, PathIdentifier
+from paimon_core.store.ddl.constraints import Constraint, ConstraintKind
 from paimon_core.store.tags import has_tag, require_tag
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.preprocess.statements import (
+    AddCheck,
     ChangeColumns,
     CopyIntoFolder,
     CopyIntoTable,
@@ -89,6 +92,9 @@ class PaimonStatementRunner:
                 exactly = self.session.is_case_sensitive()
                 changes = schema_changes_of(statement.changes, fields, case_sensitive=exactly)
                 catalog.catalog.alter_table(identifier, changes)
+            case AddCheck():
+                catalog, identifier = self._table(statement.table)
+                catalog.add_constraint(identifier, _constraint(identifier, statement))
             case CopyIntoTable():
                 catalog, identifier = self._table(statement.table)
                 table = load_table(catalog.catalog, identifier)
@@ -136,10 +142,17 @@ class PaimonStatementRunner:
         if found is None:
             spelled = ".".join(map(quoted_name, name))
             raise UnsupportedFeatureError(
-                f"{spelled} is in no Paimon catalog of this session: tags, MODIFY, COPY INTO and "
-                "materialized tables are for Paimon's."
+                f"{spelled} is in no Paimon catalog of this session: tags, MODIFY, CHECK, COPY INTO "
+                "and materialized tables are for Paimon's."
             )
         return found
+
+
+def _constraint(identifier: Identifier, statement: AddCheck) -> Constraint:
+    """Return the constraint of a statement. Without a name, it gets one as Spark makes it."""
+    name = statement.name or f"{identifier.table}_chk_{uuid.uuid4().hex[:7]}"
+    kind = ConstraintKind.CHECK
+    return Constraint(name, kind, (), statement.condition, statement.enforced, statement.relies)
 
 
 def _parts(identifier: Identifier) -> tuple[str, ...]:

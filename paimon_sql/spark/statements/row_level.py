@@ -7,7 +7,7 @@ and position of the row to replace (tables without a primary key), and the new r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,9 +37,11 @@ from paimon_core.row_level.rules import (
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.spec.types import Kind
+from paimon_core.store.ddl.constraints import Constraint, checks_of
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.commands import append
+from paimon_sql.spark.jvm.constraints import satisfies
 from paimon_sql.spark.jvm.expressions import column, deciding_columns, is_true
 from paimon_sql.spark.jvm.frames import analyzed, attributes, filter_condition, frame
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -111,6 +113,33 @@ class Target:
         positions = [F.col(_POSITION_PREFIX + c).alias(c) for c in row_position_columns(self.table.store)]
         row = [v.alias(n) for v, n in zip(values, self.columns, strict=True)]
         return frame.select(kinds.cast("byte").alias(VALUE_KIND), *positions, *row)
+
+    @property
+    def checks(self) -> tuple[Constraint, ...]:
+        """Return the CHECK constraints that new rows must satisfy."""
+        return checks_of(self.table.schema.options)
+
+    def checked(self, changes: DataFrame, written: Collection[str] | None = None) -> DataFrame:
+        """Return changes that raise Spark's error if a new row violates a CHECK constraint.
+
+        The changes have whole rows. If the table has constraints, updates keep only the values of the columns
+        `written` after the check; without `written`, they keep all values.
+        """
+        checks = self.checks
+        for constraint in checks:
+            changes = changes.filter((F.col(VALUE_KIND) == ROW_DELETE) | satisfies(self.jvm, constraint))
+        if not checks or written is None:
+            return changes
+        left_out = {c: n for c, n in zip(self.columns, self.nulls(), strict=True) if c not in written}
+        is_update = F.col(VALUE_KIND) == ROW_UPDATE_AFTER
+        return changes.select(
+            *(
+                F.when(is_update, left_out[c]).otherwise(F.col(quoted_name(c))).alias(c)
+                if c in left_out
+                else quoted_name(c)
+                for c in changes.columns
+            )
+        )
 
     @property
     def evolves(self) -> bool:
@@ -200,9 +229,11 @@ def updated_rows(target: Target, assignments: Sequence[Assignment], condition: A
     rules = update_rules(target.table.store, target.before, assigned.keys())
     types = matching.select(*(v.alias(c) for c, v in assigned.items())).schema
     stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}
-    kept = [target.column(a) for a in target.own] if rules.moves_rows else target.nulls()
+    is_whole = rules.moves_rows or bool(target.checks)
+    kept = [target.column(a) for a in target.own] if is_whole else target.nulls()
     values = [stored.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
-    return Changes(target.changes(matching, ROW_UPDATE_AFTER, values), rules)
+    changes = target.changes(matching, ROW_UPDATE_AFTER, values)
+    return Changes(target.checked(changes, None if rules.moves_rows else assigned.keys()), rules)
 
 
 def assigned_columns(target: Target, assignments: Sequence[Assignment]) -> dict[str, Column]:

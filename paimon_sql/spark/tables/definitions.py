@@ -17,6 +17,7 @@ from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import LENDING
+from paimon_core.store.ddl.constraints import is_constraint, refuse_constraint_option
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_sql.catalog.base import (
     Catalog,
@@ -28,6 +29,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.table_info import NewTable
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.constants import with_constants
+from paimon_sql.spark.tables.constraints import defined_constraints
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import StagedFormatTable
 from paimon_sql.spark.tables.session_catalogs import without_own_name
@@ -97,10 +99,13 @@ class SparkDefinitions:
         properties = dict(new.properties) | dict(more or {})
         excluded = properties.pop(EXCLUDED_PROPERTY, "")  # a CREATE TABLE LIKE with a source that is not a Paimon table
         declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
+        fields = apply_declared_types(from_struct(read_struct(new.schema_json)), declared)
+        refuse_constraint_option(properties)
+        constraints = defined_constraints(self.session, fields, new.constraints)
         return new_table_schema(
-            with_constants(self.session, apply_declared_types(from_struct(read_struct(new.schema_json)), declared)),
+            with_constants(self.session, fields),
             partition_keys=() if "partitions" in excluded else _partition_columns(new.partitions),
-            options=self._options(identifier, properties, staged=staged),
+            options=self._options(identifier, properties, staged=staged) | {c.key: c.value for c in constraints},
             comment=properties.get("comment"),
         )
 
@@ -162,7 +167,12 @@ def schema_like(
     other_type = names_type and is_format_table(given) != is_format_table(source.options)
     copies_options = not other_type and "options" not in excluded
     left_out = _NOT_COPIED if source.bucket_keys else (*_NOT_COPIED, BUCKET.key)  # a bucket needs a key
-    copied = {k: v for k, v in source.options.items() if copies_options and k not in left_out}
+    copies_constraints = not other_type and "constraints" not in excluded
+    copied = {
+        k: v
+        for k, v in source.options.items()
+        if (copies_constraints if is_constraint(k) else copies_options and k not in left_out)
+    }
     copies_key = "primary-key" not in given and "constraints" not in excluded
     return new_table_schema(
         source.fields,

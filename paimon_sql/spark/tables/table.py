@@ -20,6 +20,7 @@ from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.row_tracking import tracking_fields
+from paimon_core.store.ddl.constraints import constraints_of, is_constraint
 from paimon_core.store.features import check_selectable, shown_part
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
@@ -27,6 +28,7 @@ from paimon_sql.catalog.system_database import catalog_system_table, read_catalo
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import option_map
+from paimon_sql.spark.jvm.constraints import java_constraints
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.catalyst_filters import taking_filters
 from paimon_sql.spark.jvm.sessions import is_described
@@ -119,7 +121,16 @@ class SparkTable(_DataTable, PartitionManagement):
     """A data table. Reading resolves the snapshot when a scan is built; writing always changes the latest snapshot."""
 
     CACHED = frozenset(
-        ("name", "columns", "capabilities", "metadataColumns", "canRenameConflictingMetadataColumns", "id", "version")
+        (
+            "name",
+            "columns",
+            "capabilities",
+            "constraints",
+            "metadataColumns",
+            "canRenameConflictingMetadataColumns",
+            "id",
+            "version",
+        )
     )
 
     def __init__(
@@ -152,12 +163,19 @@ class SparkTable(_DataTable, PartitionManagement):
         return self.jvm.columns(to_struct(self.at.schema.fields))
 
     def _properties(self) -> dict[str, str]:
-        schema, properties = self.table.schema, super()._properties()
+        schema = self.table.schema
+        properties = {k: v for k, v in super()._properties().items() if not is_constraint(k)}
         if schema.primary_keys:
             properties["primary-key"] = ",".join(schema.primary_keys)
         if (declared := declared_types(schema.fields)) is not None:
             properties[DECLARED_TYPES_PROPERTY] = declared  # for SHOW CREATE TABLE to make an equal table
         return properties
+
+    def constraints(self) -> Any:
+        try:
+            return java_constraints(self.jvm, constraints_of(self.at.schema.options))
+        except UnsupportedFeatureError:  # a write raises it
+            return super().constraints()
 
     def capabilities(self) -> Any:
         writes = ("BATCH_WRITE", "TRUNCATE", "OVERWRITE_BY_FILTER", "OVERWRITE_DYNAMIC", "AUTOMATIC_SCHEMA_EVOLUTION")

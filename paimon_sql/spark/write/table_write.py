@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.store.ddl.constraints import checks_of
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.write.write import PaimonWrite, PaimonWriteBuilder
+from paimon_sql.spark.write.write_options import CHECKED
 
 MakeEpochs: TypeAlias = "Callable[[TableWriteBuilder], Any]"
 
@@ -51,4 +54,14 @@ class TableWrite(PaimonWrite):
     builder: TableWriteBuilder
 
     def toStreaming(self) -> Any:
+        """Return the write of a streaming query. Raises `UnsupportedFeatureError` if its rows are not checked against
+        the table's constraints: Spark checks the rows of batches only.
+        """
+        checks = checks_of(self.table.schema.options)
+        if checks and CHECKED not in self.builder.given:
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name}: Spark does not check the rows of a stream against its constraint "
+                f"{checks[0].name!r}, {checks[0].sql}: start the stream by writeStream.toTable in PySpark, or write "
+                "its batches in foreachBatch."
+            )
         return self.builder.epochs(self.builder)

@@ -19,11 +19,13 @@ from paimon_core.insert import insert_rows
 from paimon_core.options import BUCKET, UPSERT_KEY
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.ddl.constraints import checks_of
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.layout import clustering_columns, may_spread, must_cluster, range_columns, sort_columns
 from paimon_sql.spark.jvm import classes, connector
+from paimon_sql.spark.jvm.constraints import enforces_checks, refused_checks
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.pushdown import read_terms
 from paimon_sql.spark.jvm.workers import message_bytes, writer_factory
@@ -128,7 +130,12 @@ class PaimonWriteBuilder(OverwritingBuilder[Table]):
         return PaimonWrite(self)
 
     def _check(self) -> None:
-        """Raise `UnsupportedFeatureError` for an append of rows to a table with `upsert-key`."""
+        """Raise `UnsupportedFeatureError` for an append of rows to a table with `upsert-key`, and for CHECK constraints
+        that this Spark does not enforce.
+        """
+        checks = checks_of(self.table.schema.options)
+        if checks and not enforces_checks(self.jvm):
+            raise refused_checks(checks)
         if self.table.store.options[UPSERT_KEY] and self.overwritten is None and self.operation is None:
             raise UnsupportedFeatureError(
                 f"Table {self.table.name}: rows of a DataFrame cannot be appended to a table with '{UPSERT_KEY.key}'. "

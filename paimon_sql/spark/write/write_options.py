@@ -33,6 +33,7 @@ _MODES = ("partitionoverwritemode", "overwrite-mode")  # options of Spark's and 
 _SAYING = (OF_FLINK, *_MODES)
 # the static partition of an INSERT OVERWRITE: Spark drops its values if the session overwrites dynamically
 STATIC_PARTITION = "paimon-sql.static-partition"
+CHECKED = "paimon-sql.checked"  # an option of streams: the query checks its rows against the table's constraints
 
 
 class _Foreign(NamedTuple):
@@ -154,7 +155,7 @@ def _not_a_partition(text: str) -> InvalidOptionError:
 
 def without_own(given: Mapping[str, str]) -> dict[str, str]:
     """Return the options of a write without those that its table cannot have."""
-    return {key: value for key, value in given.items() if key != STATIC_PARTITION}
+    return {key: value for key, value in given.items() if key not in (STATIC_PARTITION, CHECKED)}
 
 
 def contradicts(given: Mapping[str, str], *, dynamic: bool) -> Sequence[str]:

@@ -9,9 +9,11 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from pyspark.sql.types import StructType
 
+from paimon_core.store.ddl.constraints import Constraint
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.connector import partitioning
+from paimon_sql.spark.jvm.constraints import new_constraints
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, hook, method
 
@@ -27,11 +29,12 @@ _PARTS = Variant.of(
 
 @dataclass(frozen=True, slots=True)
 class NewTable:
-    """The definition of a new table: columns as Spark's JSON, connector transforms, properties."""
+    """The definition of a new table: columns as Spark's JSON, connector transforms, properties, constraints."""
 
     schema_json: str
     partitions: Sequence[Any]
     properties: Mapping[str, str]
+    constraints: tuple[Constraint, ...] = ()
 
     @classmethod
     def of_struct(
@@ -50,7 +53,7 @@ def new_table(jvm: Jvm, definition: Sequence[JavaObject]) -> NewTable:
     if jvm.variant(new_table) is _PARTS:
         columns, partitions, properties = definition
         schema = jvm.java_class(classes.CATALOG_UTIL).v2ColumnsToStructType(columns)
-    else:
-        (info,) = definition
-        schema, partitions, properties = info.schema(), info.partitions(), info.properties()
-    return NewTable(str(schema.json()), list(partitions), python_map(properties))
+        return NewTable(str(schema.json()), list(partitions), python_map(properties))
+    (info,) = definition
+    about = list(info.partitions()), python_map(info.properties()), new_constraints(jvm, info)
+    return NewTable(str(info.schema().json()), *about)

@@ -133,6 +133,8 @@ class ChangeKind(StrEnum):
     UPDATE_COLUMN_COMMENT = "UpdateColumnComment"
     UPDATE_COLUMN_POSITION = "UpdateColumnPosition"
     UPDATE_COLUMN_DEFAULT = "UpdateColumnDefaultValue"
+    ADD_CONSTRAINT = "AddConstraint"
+    DROP_CONSTRAINT = "DropConstraint"
 
 
 def change_kind(change: JavaObject) -> ChangeKind | str:

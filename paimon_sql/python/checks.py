@@ -1,0 +1,75 @@
+"""CHECK constraints on the rows that Python writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from reprlib import repr as shortened
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from paimon_core.errors import InvalidDataError, PaimonError, UnsupportedFeatureError
+from paimon_core.store.ddl.constraints import Constraint, checks_of
+from paimon_core.table import Table
+from paimon_sql.python.where.condition import Condition
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """A constraint with its condition on Arrow columns."""
+
+    constraint: Constraint
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class RowChecks:
+    """The CHECK constraints of a table."""
+
+    table: str
+    checks: tuple[_Check, ...]
+
+    @staticmethod
+    def of(table: Table) -> RowChecks:
+        """Return the constraints that rows of a table must satisfy.
+
+        Raises `UnsupportedFeatureError` for a condition that cannot be evaluated without Spark.
+        """
+        return RowChecks(table.name, tuple(_check(table, c) for c in checks_of(table.schema.options)))
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of the columns that the conditions use."""
+        return frozenset(name for check in self.checks for name in check.condition.columns)
+
+    def passed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches of rows. Raises `InvalidDataError` for a row that violates a constraint."""
+        for batch in batches:
+            self.check(batch)
+            yield batch
+
+    def check(self, batch: pa.RecordBatch) -> None:
+        """Raise `InvalidDataError` if a row violates a constraint. A condition that is NULL is satisfied."""
+        for check in self.checks:
+            holds = pc.fill_null(check.condition.evaluated(batch), True)
+            if not pc.all(holds, min_count=0).as_py():
+                raise self._violation(check, batch.slice(pc.index(holds, False).as_py(), 1))
+
+    def _violation(self, check: _Check, row: pa.RecordBatch) -> InvalidDataError:
+        named = (n for n in row.schema.names if n in check.condition.columns)
+        values = ", ".join(f"{name} = {shortened(row.column(name)[0].as_py())}" for name in named)
+        return InvalidDataError(
+            f"Table {self.table}: a row violates the constraint {check.constraint.name!r}, {check.constraint.sql}: "
+            f"{values}. Nothing was written: correct the row, or drop the constraint."
+        )
+
+
+def _check(table: Table, constraint: Constraint) -> _Check:
+    try:
+        return _Check(constraint, Condition.of(constraint.condition, table.schema.fields, table.store.zone))
+    except PaimonError as e:
+        raise UnsupportedFeatureError(
+            f"Table {table.name} cannot be written without Spark: its constraint {constraint.name!r}, "
+            f"{constraint.sql}, cannot be checked ({e}) Write the rows in Spark."
+        ) from e
