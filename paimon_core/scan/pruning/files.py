@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from paimon_core.arrow.types import ROW_ID
 from paimon_core.expressions.predicate import Compare, In, Predicate, columns, conjuncts, only_on
 from paimon_core.expressions.prune import may_match
+from paimon_core.formats.trusted_bounds import TIMES
 from paimon_core.indexes.file_index.cursor import Rows as Positions
 from paimon_core.indexes.file_index.options import indexed_values
 from paimon_core.indexes.file_index.registry import INDEX_TYPES, POSITIONAL
@@ -42,6 +43,7 @@ _FEW = 2  # rows are read one by one if at most one half of them is kept
 _THREADS = 16  # for reading file indexes
 # Equal values of these types can have several encodings in a BinaryRow: 0.0 and -0.0, padded CHAR.
 _MANY_SPELLINGS = frozenset((Kind.FLOAT, Kind.DOUBLE, Kind.CHAR))
+_SECOND = 1000  # milliseconds
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,8 @@ class FileFilter:
         if any(c is None for c in choices) or any(t.kind in _MANY_SPELLINGS for t in types):
             return None
         known = [c for c in choices if c is not None]
+        if any(t.kind in TIMES and any(map(_may_be_later, values)) for t, values in zip(types, known, strict=True)):
+            return None
         if prod(map(len, known)) > _MOST_COMBINATIONS:
             return None
         try:
@@ -257,6 +261,13 @@ def keys_asked_for(schema: TableSchema, predicate: Predicate | None) -> int | No
         return None
     choices = [_values_of(predicate, name) for name in schema.primary_keys]
     return prod(len(c) for c in choices if c is not None) if None not in choices else None
+
+
+def _may_be_later(value: Any) -> bool:
+    """Return whether a time may have been in the last second before 1970 when its bucket was chosen.
+
+    Java's ORC files have such a time one second later."""
+    return isinstance(value, tuple) and (0, 0) < value < (_SECOND, 0)
 
 
 def _values_of(predicate: Predicate, name: str) -> tuple[Any, ...] | None:

@@ -59,6 +59,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.counted_rows import check_counts
+from paimon_core.store.data.old_partition_times import old_times, with_old_times
 from paimon_core.store.data.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.data.snapshot_ordering import in_snapshot_order
 from paimon_core.store.data.time_units import with_stored_times
@@ -208,14 +209,25 @@ class BucketFiles:
             unread=self.unread,
             row_count=file.row_count,
         )
+        times = old_times(self.fields, missing) if file_format.extension == "orc" and keys else {}
+        yield from with_old_times(self._as_now(path, file, request, partial(read, file_format, io)), times)
+
+    def _as_now(
+        self,
+        path: str,
+        file: DataFileMeta,
+        request: ReadRequest,
+        read: Callable[[ReadRequest], Iterator[pa.RecordBatch]],
+    ) -> Iterator[pa.RecordBatch]:
+        """Read a file, and convert its rows from the file's schema to the table's schema."""
         if file.schema_id == self.store.schema.id:
-            yield from read(file_format, io, request)
+            yield from read(request)
             return
+        is_orc, stored = format_name(file.file_name) == "orc", request.stored
         then = with_stored_times(stored())
-        evolution = Evolution(then, self.fields, file_format.extension == "orc", self.store.zone, missing)
-        wanted = evolution.predicate_then(predicate)
-        request = replace(request, fields=evolution.stored, predicate=wanted, stored=lambda: then)
-        for batch in read(file_format, io, request):
+        evolution = Evolution(then, self.fields, is_orc, self.store.zone, request.missing)
+        wanted = evolution.predicate_then(request.predicate)
+        for batch in read(replace(request, fields=evolution.stored, predicate=wanted, stored=lambda: then)):
             try:
                 yield evolution.apply(batch)
             except InvalidDataError as e:
