@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import UnfamiliarFormError
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.stats import bound_order
@@ -44,12 +44,12 @@ class KeyRange:
 
 
 def key_range(file: DataFileMeta, key_types: Sequence[DataType]) -> KeyRange:
-    """Return the key range of a file. Raises `CorruptFileError` if its metadata does not decode."""
+    """Return the key range of a file. Raises `UnfamiliarFormError` if its metadata does not decode."""
     try:
         low, high = decode_row(key_types, file.min_key), decode_row(key_types, file.max_key)
         return KeyRange(key_order(low), key_order(high), file)
     except (ValueError, TypeError, struct.error) as e:
-        raise CorruptFileError(file.file_name, f"its key range in the metadata does not decode ({e})") from e
+        raise UnfamiliarFormError(file.file_name, f"its keys in the manifest do not decode ({e})") from e
 
 
 def key_order(values: Iterable[Any]) -> KeyOrder:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.casts import cast_column
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import UnfamiliarFormError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.prune import may_match
 from paimon_core.lazy import cached_property
@@ -86,7 +86,7 @@ class PartitionFilter:
         try:
             return decode_row([f.type for f in self.fields], partition)
         except (ValueError, struct.error) as e:
-            raise CorruptFileError("<manifest>", f"it has an invalid partition ({e})") from e
+            raise UnfamiliarFormError("<manifest>", f"a partition in it does not decode ({e})") from e
 
     def _bounds(self, manifest: ManifestFileMeta) -> tuple[ColumnStats, ...]:
         """Return the statistics of partition columns.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from paimon_core.errors import CorruptFileError, PaimonError, TableNotFoundError, reason
+from paimon_core.errors import PaimonError, TableNotFoundError, UnfamiliarFormError, reason
 from paimon_core.store.features import check_selectable
 from paimon_core.store.named_files import files_of
 from paimon_core.store.table_store import TableStore
@@ -75,12 +75,9 @@ def read_system_table(store: TableStore, name: str, zone: tzinfo | None = None) 
         arrays = [pa.array(c, type=f.type) for c, f in zip(columns, table.schema, strict=True)]
     except PaimonError:
         raise
-    except (
-        ValueError,
-        OverflowError,
-        pa.ArrowException,
-    ) as e:  # invalid metadata, not a fault of this library
-        raise CorruptFileError(store.paths.manifest("*"), f"metadata of '${name}' does not decode ({reason(e)})") from e
+    except (ValueError, OverflowError, pa.ArrowException) as e:  # values that the columns of the table cannot hold
+        cause = f"its values do not fit the columns of '${name}' ({reason(e)})"
+        raise UnfamiliarFormError(store.paths.manifest("*"), cause) from e
     return pa.Table.from_arrays(arrays, schema=table.schema)
 
 

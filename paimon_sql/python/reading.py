@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.required_parts import with_required_parts
-from paimon_core.errors import CorruptFileError, reason
+from paimon_core.errors import UnfamiliarFormError, reason
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.shown import Shown
 from paimon_core.lazy import cached_property
@@ -66,7 +66,7 @@ class RowReader:
             arrays = [self._filled(f.name, with_required_parts(rows.column(f.name))).cast(f.type) for f in self.schema]
             return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         except pa.ArrowInvalid as e:
-            raise CorruptFileError(self.store.root, f"a value does not fit its column ({reason(e)})") from e
+            raise UnfamiliarFormError(self.store.root, f"a value does not fit its column ({reason(e)})") from e
 
     def _filled(self, name: str, column: pa.Array) -> pa.Array:
         data_type = self._of_chars.get(name)

@@ -19,7 +19,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.types import arrow_schema
-from paimon_core.errors import CorruptFileError, InvalidDataError, UnsupportedFeatureError
+from paimon_core.errors import (
+    CorruptFileError,
+    InvalidDataError,
+    PaimonError,
+    UnfamiliarFormError,
+    UnsupportedFeatureError,
+)
 from paimon_core.formats.codecs import codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
@@ -148,27 +154,32 @@ def _tolerant(column: pa.Array, data_type: DataType, target: pa.DataType) -> tup
 
 @contextmanager
 def _open(io: FileIO, path: str) -> Iterator[pa.NativeFile]:
-    """Open the bytes of a file. Text has no end mark, so a file that ends before its size raises `ValueError`."""
+    """Open the bytes of a file. Text has no end mark, so a file that ends before its size raises `CorruptFileError`."""
     ending = path.rpartition(".")[2].lower()
     with io.open_input(path) as source:
         if ending in _UNREADABLE:
             raise UnsupportedFeatureError(f"File {path} cannot be read: this version does not know its compression.")
         counted, size = _Counted(source), source.size()
-        with pa.PythonFile(counted, mode="r") as stream:
-            if ending not in _BY_ENDING:
-                yield stream
-            else:
-                with pa.CompressedInputStream(stream, _BY_ENDING[ending]) as decoded:
-                    yield decoded
-        if counted.given < size:
-            raise ValueError(f"only {counted.given} of its {size} bytes could be read")
+        try:
+            with pa.PythonFile(counted, mode="r") as stream:
+                if ending not in _BY_ENDING:
+                    yield stream
+                else:
+                    with pa.CompressedInputStream(stream, _BY_ENDING[ending]) as decoded:
+                        yield decoded
+        finally:  # lines of a file that ends early may not parse
+            if counted.has_ended and counted.given < size:
+                raise CorruptFileError(path, f"only {counted.given} of its {size} bytes could be read")
 
 
 class _Counted(RawIOBase):
-    """A file that is read once from its start. `given` counts the bytes that were read."""
+    """A file that is read once from its start.
+
+    `given` counts the bytes that were read; `has_ended` says whether a read returned fewer bytes than it asked for.
+    """
 
     def __init__(self, source: pa.NativeFile) -> None:
-        self._source, self.given = source, 0
+        self._source, self.given, self.has_ended = source, 0, False
 
     def readable(self) -> bool:
         return True
@@ -185,13 +196,20 @@ class _Counted(RawIOBase):
     def read(self, size: int | None = -1) -> bytes:
         found: bytes = self._source.read(None if size is None or size < 0 else size)
         self.given += len(found)
+        self.has_ended |= size is None or size < 0 or len(found) < size
         return found
 
 
 @contextmanager
 def _read_errors(name: str, path: str) -> Iterator[None]:
-    try:
-        with read_errors(name.upper(), path):
+    """Raise errors of decompression as `CorruptFileError`, and lines that do not fit the columns as
+    `UnfamiliarFormError`: nothing in a line shows whether it is damaged.
+    """
+    with read_errors(name.upper(), path):
+        try:
             yield
-    except (TypeError, RecursionError, OverflowError) as e:
-        raise CorruptFileError(path, f"it is not a {name} file, or damaged ({e})") from e
+        except (PaimonError, OSError):
+            raise
+        except (pa.ArrowInvalid, ValueError, TypeError, RecursionError, OverflowError) as e:
+            advice = f"compare its lines with the columns of the table and with the table's options '{name}.…'"
+            raise UnfamiliarFormError(path, f"as a {name.upper()} file, {e}", advice) from e

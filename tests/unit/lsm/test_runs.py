@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_core.errors import CorruptFileError
+from paimon_core.errors import UnfamiliarFormError
 from paimon_core.lsm.runs import key_order, key_range, sections, written
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.manifest import DataFileMeta
@@ -87,5 +87,5 @@ def test_a_key_range_that_does_not_decode_names_the_file() -> None:
     broken = DataFileMeta(
         file_name="data-1.parquet", file_size=1, row_count=1, min_sequence_number=0, max_sequence_number=0, schema_id=0
     )
-    with pytest.raises(CorruptFileError, match=r"data-1\.parquet"):
+    with pytest.raises(UnfamiliarFormError, match=r"data-1\.parquet"):
         key_range(broken, [INT])

@@ -11,7 +11,14 @@ import pytest
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.parquet.data_files import ParquetFormat
-from paimon_core.formats.parquet.footer import chunk_metadata, column_chunks, file_end, read_footer, row_groups
+from paimon_core.formats.parquet.footer import (
+    chunk_metadata,
+    column_chunks,
+    file_end,
+    read_footer,
+    row_groups,
+    schema_elements,
+)
 from paimon_core.formats.parquet.thrift import I32
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.types import INT, DataField
@@ -45,6 +52,26 @@ def test_an_encrypted_file(tmp_path: Path) -> None:
     pq.write_table(pa.table({"k": [1]}), path)
     path.write_bytes(path.read_bytes()[:-4] + b"PARE")
     with pytest.raises(UnfamiliarFormError, match="it is encrypted"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "said"),
+    [((I32, 77), "UNKNOWN"), ((I32, 0), "UTF8 can only annotate"), ((I32, 5), "DECIMAL precision")],
+    ids=["unknown annotation", "text as number", "decimal without digits"],
+)
+def test_schemas(tmp_path: Path, annotation: tuple[int, int], said: str) -> None:
+    """The footer is whole, but pyarrow refuses a type in it: nothing shows that the bytes are damaged."""
+    path = tmp_path / "f.parquet"
+    pq.write_table(pa.table({"k": pa.array([1, 2], pa.int32())}), path, store_schema=False)
+    with pa.OSFile(str(path)) as source:
+        footer, start = read_footer(source)
+    schema_elements(footer)[1][6] = annotation
+    path.write_bytes(path.read_bytes()[:start] + file_end(footer))
+    with pytest.raises(UnfamiliarFormError, match=f"its footer is whole, but has a schema .*{said}"):
+        read(path)
+    path.write_bytes(path.read_bytes()[:start] + path.read_bytes()[start + 3 :])
+    with pytest.raises(CorruptFileError):
         read(path)
 
 

@@ -22,6 +22,7 @@ from paimon_core.errors import (
     InvalidDataError,
     InvalidOptionError,
     PaimonError,
+    UnfamiliarFormError,
     UnsupportedFeatureError,
 )
 from paimon_core.formats.file_format import ReadRequest
@@ -124,7 +125,9 @@ def test_json_of_other_tools(tmp_path: Path) -> None:
     assert read(path, fields).to_pylist() == [first, none | {"c1": ""}]
     lines = ('{"c2": "x", "c1": "y"}', "no row", "[1]", '{"c3": {"1": [{"n": "z"}, 5], "k": []}}', '{"c3": 7, "c2": 8}')
     path.write_text("\n".join(lines))
-    with pytest.raises(CorruptFileError):
+    with pytest.raises(
+        UnfamiliarFormError, match="as a JSON file, .*; compare its lines with the columns of the table"
+    ):
         read(path, fields)
     found = read(path, fields, json__ignore_parse_errors="true").to_pylist()
     assert found == [none | {"c1": "y"}, none | {"c3": [(1, [{"n": None}, None])]}, none | {"c2": 8}]
@@ -185,8 +188,29 @@ def test_damage_is_named(name: str, tmp_path: Path) -> None:
         except PaimonError as error:
             assert f"f.{name}" in str(error)
     path.write_bytes(b"what is this\n")
-    with pytest.raises(CorruptFileError, match="is corrupt"):
+    kind = CorruptFileError if name.endswith("zst") else UnfamiliarFormError
+    with pytest.raises(kind):
         read(path, fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("csv", b"1,a,b\n"),
+        ("csv", b"one,a\n"),
+        ("csv", b"1,\xe4\n"),
+        ("json", b'{"c0": "one"}\n'),
+        ("json", b"{'c0': 1}\n"),
+        ("json", b'{"c1": "\xe4"}\n'),
+        ("csv.gz", gzip.compress(b"one,a\n")),
+    ],
+)
+def test_lines_that_do_not_fit_the_table_are_not_called_damaged(name: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / f"f.{name}"
+    path.write_bytes(content)
+    with pytest.raises(UnfamiliarFormError) as caught:
+        read(path, fields_of(INT, STRING))
+    assert "backup" not in str(caught.value) and f"options '{name[:4].rstrip('.')}." in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["f.csv", "f.json", "f.csv.gz", "f.json.bz2", "f.csv.zst"])
