@@ -20,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values, int64_array
-from paimon_core.errors import CorruptFileError, PaimonError, reason
+from paimon_core.errors import CorruptFileError, PaimonError, UnfamiliarFormError, reason
 from paimon_core.formats.avro.codecs import InflatedError
 from paimon_core.formats.avro.container import MAGIC, ContainerReader
 from paimon_core.formats.avro.field_offsets import (
@@ -36,6 +36,7 @@ from paimon_core.formats.avro.field_offsets import (
 )
 from paimon_core.manifests.avro_resolution import Resolution
 from paimon_core.manifests.record_files import VERSION, file_resolution
+from paimon_core.spec.avro_types import UnfamiliarSchemaError
 from paimon_core.spec.manifest import (
     DATA_FILE_META,
     ENTRY_VERSION,
@@ -143,6 +144,8 @@ class CodedEntries:
             return self._records(ManifestEntry, MANIFEST_ENTRY, (), rows)
         except PaimonError:
             raise
+        except UnfamiliarSchemaError as e:
+            raise UnfamiliarFormError(self._path, f"its columns are not the columns of metadata ({e})") from e
         except (ValueError, TypeError, KeyError, OverflowError, pa.ArrowException) as e:
             raise CorruptFileError(self._path, f"its entries do not decode ({reason(e)})") from e
 

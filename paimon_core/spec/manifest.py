@@ -126,8 +126,13 @@ class ManifestFileMeta:
 
 
 def moment(millis: int) -> datetime:
-    """Return the moment of epoch milliseconds."""
-    return _EPOCH + timedelta(milliseconds=millis)
+    """Return the moment of epoch milliseconds. Raises `UnfamiliarSchemaError` outside of the years 1 to 9999."""
+    try:
+        return _EPOCH + timedelta(milliseconds=millis)
+    except OverflowError:
+        raise UnfamiliarSchemaError(
+            f"a time of {millis} milliseconds since 1970 is not in the years 1 to 9999"
+        ) from None
 
 
 def created_millis(file: DataFileMeta) -> int | None:

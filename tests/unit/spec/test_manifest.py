@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import fastavro
+import numpy as np
 import pytest
 
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
+from paimon_core.manifests.entries import decode_entries
 from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry, ManifestFileMeta, live_entries
 from paimon_core.spec.stats import EMPTY_STATS, SimpleStats
@@ -186,6 +188,17 @@ def test_a_column_that_is_needed_is_named() -> None:
     for column in ("_FILE_NAME", "_SCHEMA_ID", "_ROW_COUNT"):
         with pytest.raises(UnfamiliarFormError, match=f"{PATH} has a form.*column {column} is missing"):
             list(decode_manifest(PATH, rewritten(path.read_bytes(), lambda r: r, drop=(column,))))
+
+
+@pytest.mark.parametrize("millis", [10**15, -(10**15), 2**62])
+def test_a_time_outside_of_all_years_is_unfamiliar(millis: int) -> None:
+    """The bytes are whole: such a time is no sign of damage."""
+    later = lambda r: r | {"_FILE": r["_FILE"] | {"_CREATION_TIME": millis}}  # noqa: E731
+    data = rewritten(encode_manifest([entry(BARE)]), later, types={"_CREATION_TIME": ["null", "long"]})
+    columns = decode_entries(PATH, data)
+    for decode in (lambda: columns.entries(np.arange(1)), lambda: list(decode_manifest(PATH, data))):
+        with pytest.raises(UnfamiliarFormError, match=f"a time of {millis} milliseconds since 1970 is not in"):
+            decode()
 
 
 def test_an_unknown_kind_is_unfamiliar() -> None:
