@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from paimon_core.errors import PaimonError, StorageError, StorageRefusedError
 from paimon_core.secrets import is_secret, without_secrets
 
-_STATUS = re.compile(r"\bstatus: (\d{3})|status code: (\d{3})")
-_CODE = re.compile(r"<Code>([\w.]{1,80})</Code>")
+# If a storage refuses one of many deletes, the client writes the code, or Azure's status, at the end of its own text.
+_STATUS = re.compile(r"\bstatus: (\d{3})|status code: (\d{3})|\(code: (\d{3})\)")
+_CODE = re.compile(r"<Code>([\w.]{1,80})</Code>|\(code: ([A-Za-z][\w.]{0,80})\)")
 _MESSAGE = re.compile(r"<Message>([^<]{1,300})")
 _REGION = re.compile(r"<Region>([\w-]{1,40})</Region>|expecting &#(?:34|39);([\w-]{1,40})")
 _HOST = re.compile(r"\bperforming [A-Z]+ (https?://[^/\s?]+)")
@@ -100,13 +101,13 @@ _NO_KEYS = _Cause(
 def status_of(error: Exception) -> int | None:
     """Return the HTTP status in a client's error, or None if there was no answer."""
     found = _STATUS.search(str(error))
-    return int(found[1] or found[2]) if found else None
+    return int(found[1] or found[2] or found[3]) if found else None
 
 
 def code_of(error: Exception) -> str:
     """Return the code in the answer that a client's error contains, such as `NoSuchKey`, or ""."""
     found = _CODE.search(str(error))
-    return found[1] if found else ""
+    return (found[1] or found[2]) if found else ""
 
 
 def is_missing_bucket(error: Exception) -> bool:

@@ -26,7 +26,7 @@ from pyarrow import NativeFile
 from paimon_core.errors import StorageError, UnsafeStorageError
 from paimon_core.io.file_io import AT_ONCE, MOST_TEXT, FileStatus, storage_error, temporary_name, too_large, whole_part
 from paimon_core.io.objects.clients import Client, client_of
-from paimon_core.io.objects.failures import code_of, object_errors, status_of
+from paimon_core.io.objects.failures import code_of, is_transient, is_unreachable, object_errors, status_of
 from paimon_core.io.objects.files import WHOLE, ObjectReader, ObjectWriter
 from paimon_core.io.schemes import scheme_of
 from paimon_core.io.side_by_side import both, delete_side_by_side, outcome_of, side_by_side
@@ -37,6 +37,7 @@ _FOLDER_MARK = ".folder"
 _MANY = 1000  # objects per request that deletes or lists
 _WRITES = 4  # parallel uploads of parts of a file
 _BUSY = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries of a create that the storage postpones
+_DELETED_AGAIN = (0.05, 0.5)  # seconds between tries of a delete with a lost connection
 _MOST_COPY = 5 * 10**9  # bytes that a storage copies by one request
 _CONFLICT, _NOT_IMPLEMENTED = 409, 501
 
@@ -252,7 +253,7 @@ class ObjectStoreFileIO:
 
     def delete(self, path: str) -> None:
         with suppress(FileNotFoundError):
-            self._call("delete", path, lambda store, key: _obstore().delete(store, [key]))
+            self._call("delete", path, lambda store, key: _delete(store, [key]))
 
     def delete_below(self, root: str, path: str) -> None:
         self.delete(path)
@@ -260,7 +261,7 @@ class ObjectStoreFileIO:
     def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
         def delete(group: Sequence[str]) -> Sequence[str]:
             try:
-                self._call("delete", root, partial(_delete, keys=[_key(path) for path in group]))
+                self._call("delete", root, lambda store, _: _delete(store, [_key(path) for path in group]))
             except OSError:
                 return group
             return ()
@@ -275,7 +276,7 @@ class ObjectStoreFileIO:
     def delete_dir(self, path: str) -> None:
         def delete(store: Any, key: str) -> None:
             for found in _obstore().list(store, key, chunk_size=_MANY):
-                _obstore().delete(store, [o["path"] for o in found])
+                _delete(store, [o["path"] for o in found])
 
         with suppress(FileNotFoundError):
             self._call("delete folder", path, delete)
@@ -367,7 +368,17 @@ def _head(store: Any, key: str) -> Mapping[str, Any]:
     return _obstore().head(store, key)  # type: ignore[no-any-return]
 
 
-def _delete(store: Any, _: str, keys: builtins.list[str]) -> None:
+def _delete(store: Any, keys: builtins.list[str]) -> None:
+    """Delete objects. If the connection ends, do it again: the client repeats no POST, but a delete may be repeated."""
+    for pause in _DELETED_AGAIN:
+        try:
+            _obstore().delete(store, keys)
+        except Exception as error:
+            if status_of(error) is not None or is_unreachable(error) or not is_transient(error):
+                raise
+            time.sleep(pause)
+        else:
+            return
     _obstore().delete(store, keys)
 
 

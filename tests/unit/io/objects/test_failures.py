@@ -11,6 +11,7 @@ import pytest
 from paimon_core.errors import StorageError, StorageRefusedError
 from paimon_core.io.load import load_file_io
 from paimon_core.io.objects import clients
+from paimon_core.io.objects.failures import failure_of
 from tests.support.object_server import Answer, object_server
 
 pytest.importorskip("obstore", reason="needs pip install 'paimon-sql[s3]'")
@@ -52,6 +53,23 @@ def test_answers_of_a_server(answer: Answer, cause: str, remedy: str, call: Call
         error = error_of({"s3.endpoint": server.endpoint}, call)
     assert isinstance(error, StorageRefusedError)
     assert error.args and pytest.importorskip("re").search(f"{cause}.*{remedy}", str(error)), error
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (
+            "Generic S3 error: DeleteObjects request failed for key wh/file: Denied. (code: AccessDenied)",
+            " (AccessDenied)",
+        ),
+        ("Generic MicrosoftAzure error: Bulk delete request failed for key wh/file: No. (code: 403)", ""),
+    ],
+)
+def test_a_refusal_of_one_of_many_deletes(text: str, code: str) -> None:
+    error = failure_of("delete", PATH, OSError(text), OPTIONS)
+    assert str(error) == (
+        f"Cannot delete {PATH}: permission is denied{code}; grant this user access to it, or use other keys."
+    )
 
 
 @pytest.mark.parametrize("call", CALLS)

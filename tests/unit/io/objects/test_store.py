@@ -5,8 +5,9 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -139,6 +140,22 @@ def test_a_refusal_after_a_lost_answer_is_no_refusal(server: ObjectServer) -> No
     with pytest.raises(StorageError, match="permission is denied") as caught:
         io.create_exclusive(f"{root}/snapshot-1", b"1")
     assert not isinstance(caught.value, StorageRefusedError) and len(tries) == 2
+
+
+def test_a_delete_with_a_lost_connection_is_sent_again(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    io, root = opened(server)
+    lost = list[int]()
+
+    def cut(delete: Callable[..., object], *given: object) -> object:
+        if len(lost) < 2:
+            lost.append(1)
+            raise OSError("HTTP error: error sending request, HttpError { kind: Interrupted }")
+        return delete(*given)
+
+    io.write_bytes(f"{root}/file", b"1")
+    monkeypatch.setattr(store._obstore(), "delete", partial(cut, store._obstore().delete))
+    assert io.delete_many_below(root, [f"{root}/file"]) == {}
+    assert server.objects == {} and len(lost) == 2
 
 
 def test_a_replacement_has_a_condition_where_the_storage_has_one(server: ObjectServer) -> None:
