@@ -21,6 +21,7 @@ from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.formats.registry import format_name
+from paimon_core.io.objects.hadoop_reader import HadoopReader
 from paimon_core.options import READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
 from paimon_core.options.support import may_be_shredded
 from paimon_core.scan.derived_tables import DerivedTable
@@ -35,6 +36,7 @@ from paimon_core.store.blob.columns import described_fields
 from paimon_core.store.data.row_tracking import check_vectors_readable
 from paimon_core.store.table_store import TableStore
 
+_CONNECTOR_BYTES = 2**23  # the average size of files that a connector of Hadoop reads
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # limits of one lookup
 
 
@@ -61,16 +63,26 @@ class ScanRequest:
 
 
 def choose_execution(
-    store: TableStore, plan: Plan, request: ScanRequest, *, is_answered: bool = False, opens_unicode: bool = True
+    store: TableStore,
+    plan: Plan,
+    request: ScanRequest,
+    *,
+    is_answered: bool = False,
+    opens_unicode: bool = True,
+    hadoop: HadoopReader | None = None,
 ) -> Execution:
     """Choose the way to make the rows.
 
     `is_answered`: metadata has the values of all requested aggregates. `opens_unicode`: the engine opens paths that are
-    not ASCII."""
+    not ASCII. `hadoop`: the engine opens objects by Hadoop's connector."""
     check_vectors_readable(store, request.columns)
     if is_answered:
         return Execution.METADATA
-    if _is_raw(store, plan, request) and _opens_names(plan, opens_unicode):
+    if (
+        (_is_local(store) or _opens_objects(plan, hadoop))
+        and _is_raw(store, plan, request)
+        and _opens_names(plan, opens_unicode)
+    ):
         wanted = [f for f in store.schema.fields if f.name in request.columns]
         if engines_read_alike(store, plan.splits, wanted):
             return Execution.RAW
@@ -135,12 +147,10 @@ def _is_compacted(split: DataSplit) -> bool:
 
 
 def _is_raw(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
-    """Return whether Parquet files on a suitable storage have exactly the requested rows and columns."""
+    """Return whether Parquet files have exactly the requested rows and columns."""
     schema, options = store.schema, store.options
-    is_local = "://" not in store.root or store.root.startswith("hdfs://")
     return (
-        is_local
-        and not request.derived.is_log
+        not request.derived.is_log
         and schema.field_by_name.keys() >= set(request.columns)
         and not (options[SCAN_IGNORE_LOST] or options[SCAN_IGNORE_CORRUPT])
         and not may_be_shredded(options)
@@ -149,6 +159,22 @@ def _is_raw(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
         and not has_case_twins(schema)
         and all(_is_plain(s, schema.id) for s in plan.splits)
     )
+
+
+def _is_local(store: TableStore) -> bool:
+    """Return whether an engine opens the files of a table by their own paths, without keys."""
+    return "://" not in store.root or store.root.startswith("hdfs://")
+
+
+def _opens_objects(plan: Plan, hadoop: HadoopReader | None) -> bool:
+    """Return whether an engine should read the files by Hadoop's connector.
+
+    For each file, the connector sends several requests, and each waits for the one before. Workers request small files
+    side by side, so they read small files sooner.
+    """
+    files = [(s.bucket_dir, f) for s in plan.splits for f in s.files]
+    is_large = sum(f.file_size for _, f in files) >= _CONNECTOR_BYTES * max(1, len(files))
+    return is_large and hadoop is not None and all(hadoop.opens(data_file_path(d, f)) for d, f in files)
 
 
 def _is_plain(split: DataSplit, schema_id: int) -> bool:

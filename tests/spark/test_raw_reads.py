@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from paimon_core.io.local import LocalFileIO
+from paimon_core.io.objects.hadoop_reader import HadoopReader
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import DataField
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_sql.catalog.load import load_catalog
+from paimon_sql.spark.read.scan_builder import PaimonScanBuilder
 from tests.support.foreign_files import FORMS, Form, commit_file, stored_table
 
 pytestmark = pytest.mark.spark
@@ -100,3 +102,36 @@ def test_old_days_are_the_same_in_every_session(spark: Any) -> None:
             assert spark.sql(query).collect() == expected, mode
         finally:
             spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInRead")
+
+
+class SamePaths(HadoopReader):
+    """Hadoop opens the same paths, by its own reader of local files."""
+
+    def opens(self, path: str) -> bool:
+        return True
+
+    def path(self, path: str) -> str:
+        return f"file:{path}"
+
+
+def test_spark_reads_files_of_known_sizes_without_a_listing(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it reads large objects; tests/storages/test_s3a.py does so with Hadoop's connector."""
+    monkeypatch.setattr(PaimonScanBuilder, "_hadoop", SamePaths("lake", "file", {"fs.other.impl": "x"}))
+    spark.sql("CREATE TABLE k (id INT, p STRING) PARTITIONED BY (p)")
+    spark.sql("INSERT INTO k VALUES (1, 'a b'), (2, '50%'), (3, 'ü'), (4, 'c:d'), (5, '#')")
+    found = spark.sql("SELECT id, p FROM k WHERE id > 1 ORDER BY id")
+    assert "PaimonScan[raw]" in plan(found) and "read by S3A" in plan(found)
+    assert found.collect() == [(2, "50%"), (3, "ü"), (4, "c:d"), (5, "#")]
+    assert spark.sql("SELECT p FROM k WHERE p = '50%'").collect() == [("50%",)]
+    (lost, *_) = spark.sql(
+        "SELECT file_path FROM k$files WHERE min_value_stats IS NOT NULL ORDER BY file_path"
+    ).collect()
+    Path(lost.file_path.removeprefix("file:")).unlink()
+    spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
+    try:
+        with pytest.raises(Exception, match=r"\.parquet"):
+            spark.sql("SELECT * FROM k").collect()
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreMissingFiles")

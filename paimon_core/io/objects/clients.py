@@ -139,19 +139,28 @@ def _s3(stores: Any, bucket: str, found: Settings, more: dict[str, Any]) -> Any:
 
 
 def _endpoint(found: Settings, bucket: str) -> dict[str, Any]:
+    endpoint, is_host = endpoint_of(found, bucket)
+    if not endpoint:
+        return {"virtual_hosted_style_request": is_host}
+    if not is_host:
+        return {"endpoint": endpoint, "virtual_hosted_style_request": False}
+    protocol, _, host = endpoint.partition("://")
+    return {"endpoint": f"{protocol}://{bucket}.{host}", "virtual_hosted_style_request": True}
+
+
+def endpoint_of(found: Settings, bucket: str) -> tuple[str, bool]:
+    """Return the endpoint with its protocol, "" for Amazon's own, and whether the bucket is a part of the host name."""
     endpoint = found.get("endpoint")
     if not endpoint:
-        return {"virtual_hosted_style_request": not found.is_on("path_style") and "." not in bucket}
+        return "", not found.is_on("path_style") and "." not in bucket
     if "://" not in endpoint:
         endpoint = f"{'http' if found.get('tls').lower() == 'false' else 'https'}://{endpoint}"
     endpoint = endpoint.rstrip("/")
     # Only Amazon and OSS certainly have a host name for each bucket; other storages have one if the setting requires
     # it.
     is_named = found.kind == "oss" or "amazonaws.com" in endpoint or found.get("path_style").lower() == "false"
-    if not is_named or found.is_on("path_style") or _LOCAL_HOST.match(endpoint) or "." in bucket:
-        return {"endpoint": endpoint, "virtual_hosted_style_request": False}
-    protocol, _, host = endpoint.partition("://")
-    return {"endpoint": f"{protocol}://{bucket}.{host}", "virtual_hosted_style_request": True}
+    is_path = not is_named or found.is_on("path_style") or _LOCAL_HOST.match(endpoint) or "." in bucket
+    return endpoint, not is_path
 
 
 def _credentials(found: Settings, config: dict[str, Any]) -> dict[str, Any]:

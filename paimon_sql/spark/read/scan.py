@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from paimon_core.expressions.predicate import Predicate, conjunction
 from paimon_core.expressions.terms import predicate_of
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM
+from paimon_core.io.objects.hadoop_reader import HadoopReader
 from paimon_core.lazy import cached_property
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import check_sizes
@@ -44,6 +45,8 @@ _REPORTS = [classes.SUPPORTS_REPORT_STATISTICS, classes.SUPPORTS_REPORT_PARTITIO
 _JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
 # always read days in one calendar; Spark's settings for files of its old versions do not apply
 _CALENDAR = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
+# files of known sizes are not looked up before the scan, so that a missing one must be an error of the scan
+_STRICT = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _MOST_VALUES = 1000  # values of a filter made while a query runs; more cost more time than they save
 
 
@@ -53,7 +56,8 @@ class PushedRequest:
 
     `required` are the columns, `predicate` is the condition that rows must still be checked for, and `parquet_filters`
     let Spark's Parquet scan skip row groups. `describe` returns the text of a plan for EXPLAIN. If `by_bucket`, Spark
-    may join by bucket, with a partition for each bucket.
+    may join by bucket, with a partition for each bucket. With `hadoop`, Hadoop's connector reads the objects of a
+    store.
     """
 
     table: Table
@@ -63,6 +67,7 @@ class PushedRequest:
     parquet_filters: tuple[JavaObject, ...]
     describe: Callable[[Plan], str]
     by_bucket: bool = True
+    hadoop: HadoopReader | None = None
 
 
 class PaimonScan(WithoutMetrics):
@@ -122,13 +127,16 @@ class RawScan(PaimonScan):
 
     def _parquet_scan(self) -> Any:
         """Return Spark's scan of the files of the plan."""
-        store, splits = self.table.store, self.plan.splits
+        store, splits, hadoop = self.table.store, self.plan.splits, self.request.hadoop
+        files = [(data_file_path(s.bucket_dir, f), f.file_size) for s in splits for f in s.files]
+        settings = {VERIFY_CHECKSUM.key: str(store.options[VERIFY_CHECKSUM]).lower(), **_CALENDAR}
         inner = parquet_scan_builder(
             self.jvm,
             self.session.session,
-            [data_file_path(s.bucket_dir, f) for s in splits for f in s.files],
+            [path if hadoop is None else hadoop.path(path) for path, _ in files],
             to_struct(self.table.schema.fields),
-            {VERIFY_CHECKSUM.key: str(store.options[VERIFY_CHECKSUM]).lower(), **_CALENDAR},
+            settings if hadoop is None else {**settings, **_STRICT, **hadoop.settings},
+            None if hadoop is None else [size for _, size in files],
         )
         if self.request.parquet_filters:
             inner.pushFilters(self.jvm.seq(self.request.parquet_filters))
@@ -138,7 +146,7 @@ class RawScan(PaimonScan):
         return inner.build()
 
     def description(self) -> str:
-        return f"PaimonScan[raw] {self.about}"
+        return f"PaimonScan[raw] {self.about}" + (", read by S3A" if self.request.hadoop else "")
 
     def toBatch(self) -> Any:
         if self.bucket_key is None:

@@ -16,6 +16,7 @@ from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.indexes.file_index.options import indexed_values
+from paimon_core.io.objects.hadoop_reader import HadoopReader, hadoop_reader
 from paimon_core.lazy import cached_property
 from paimon_core.options import DATA_EVOLUTION
 from paimon_core.scan.aggregates import aggregate
@@ -38,6 +39,7 @@ from paimon_core.spec.types import DataField, Kind
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.scans.files import has_s3a
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.filters import spark_prunes_soundly, translate_all
@@ -177,15 +179,17 @@ class PaimonScanBuilder(Proxy):
         check_row_positions(store, plan, self.required.fieldNames())
         if self.reduction is not None:
             return ReducingScan(self.jvm, self.session, self._request, plan, self.reduction)
-        execution = self._execution(plan)
+        execution = self._execution(plan, self._hadoop)
         if execution is Execution.LOOKUP:
             return LookupScan(self.jvm, self.session, self._request, plan)
         by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)
+        request = self._request
         if execution is Execution.RAW:
+            request = replace(request, hadoop=self._hadoop)
             scan: type[PaimonScan] = PartitionedRawScan if by_partitions else RawScan
         else:
             scan = PartitionedMergeScan if by_partitions else MergeScan
-        return scan(self.jvm, self.session, self._request, plan)
+        return scan(self.jvm, self.session, request, plan)
 
     def _describe(self, plan: Plan) -> str:
         filters = ", ".join(map(describe, self.pruning)) or "none"
@@ -255,11 +259,23 @@ class PaimonScanBuilder(Proxy):
             describe=self._describe,
         )
 
-    def _execution(self, plan: Plan) -> Execution:
+    @cached_property
+    def _hadoop(self) -> HadoopReader | None:
+        """Return how Hadoop's connector reads the table's objects; None if it cannot, or if it is not there."""
+        store = self.table.store
+        found = None if store.io.is_near else hadoop_reader(store.io, store.root)
+        return found if found is not None and has_s3a(self.jvm) else None
+
+    def _execution(self, plan: Plan, hadoop: HadoopReader | None = None) -> Execution:
         request = ScanRequest(tuple(self.required.fieldNames()), self.derived, conjunction(self.pruning))
         answered = self.reduction is not None and self._answer(self.reduction) is not None
         return choose_execution(
-            self.table.store, plan, request, is_answered=answered, opens_unicode=self.jvm.opens_unicode_names
+            self.table.store,
+            plan,
+            request,
+            is_answered=answered,
+            opens_unicode=self.jvm.opens_unicode_names,
+            hadoop=hadoop,
         )
 
     class Java:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, In, Predicate
+from paimon_core.io.objects.hadoop_reader import HadoopReader
+from paimon_core.scan import execution
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import (
     Execution,
@@ -55,6 +58,23 @@ def test_the_engine_reads_plain_parquet_files(tmp_path: Path) -> None:
     assert chosen(store, plan, derived=DerivedTable.READ_OPTIMIZED) is Execution.RAW
     assert chosen(store, replace(plan, splits=())) is Execution.RAW
     assert chosen(store, plan, is_answered=True) is Execution.METADATA
+
+
+def test_the_engine_reads_large_objects_by_hadoops_connector(tmp_path: Path) -> None:
+    store = make_store(tmp_path, COLUMNS)
+    small = write_file(store, pa.table({"k": pa.array([1], pa.int32()), "v": ["a"]})).files[0]
+    hadoop = HadoopReader("lake", "paimon-s3a-1", {})
+    remote = replace(store, root="s3://lake/wh/db.db/t")
+
+    def way(size: int, *, reader: HadoopReader | None = hadoop, bucket: str = "lake") -> Execution:
+        plan = plan_of(remote, replace(small, file_size=size), small, bucket_dir=f"s3://{bucket}/wh/db.db/t/bucket-0")
+        with patch.object(execution, "engines_read_alike", lambda *_: True):
+            return chosen(remote, plan, hadoop=reader)
+
+    assert way(2**24) is Execution.RAW
+    assert way(2**23) is Execution.MERGE, "two files, of 4 MB each"
+    assert way(2**24, reader=None) is Execution.MERGE
+    assert way(2**24, bucket="another") is Execution.MERGE
 
 
 @pytest.mark.parametrize(

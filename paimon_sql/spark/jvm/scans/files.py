@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import constructor, hook, method
+from paimon_sql.spark.jvm.hooks import constructor, hook, java_type, method
 from paimon_sql.spark.jvm.sessions import settings_of
 
 _DIVIDED = ("ParquetFileFormat", "OrcFileFormat")  # files that Spark may divide into tasks as it likes
@@ -26,15 +26,22 @@ _DIVIDED = ("ParquetFileFormat", "OrcFileFormat")  # files that Spark may divide
     method(classes.PARTITION_SPEC, "emptySpec", 0),
 )
 def parquet_scan_builder(
-    jvm: Jvm, session: JavaObject, paths: Iterable[str], schema: StructType, settings: Mapping[str, str]
+    jvm: Jvm,
+    session: JavaObject,
+    paths: Iterable[str],
+    schema: StructType,
+    settings: Mapping[str, str],
+    sizes: Sequence[int] | None = None,
 ) -> JavaObject:
-    """Return Spark's own scan of Parquet files, with Hadoop settings for this scan only. Spark lists the files when the
-    scan is made, and skips missing files.
+    """Return Spark's own scan of Parquet files, with Hadoop settings for this scan only.
+
+    Without `sizes`, Spark lists the files when the scan is made, and skips missing files. With the sizes of the files,
+    it sends no request.
     """
     columns = jvm.struct_type(schema.toNullable())
     # take the names of files literally, not as patterns
     options = connector.string_map(jvm, {"__globPaths__": "false", **settings})
-    index = file_index(jvm, session, paths)
+    index = file_index(jvm, session, paths) if sizes is None else _known_index(jvm, session, paths, sizes, settings)
     return jvm.java_class(classes.PARQUET_SCAN_BUILDER)(session, index, columns, columns, options)
 
 
@@ -43,6 +50,28 @@ def file_index(jvm: Jvm, session: JavaObject, paths: Iterable[str]) -> JavaObjec
     return jvm.java_class(classes.IN_MEMORY_FILE_INDEX)(
         session, jvm.paths(paths), jvm.empty_map, jvm.none, *_nothing_known(jvm), jvm.none
     )
+
+
+@hook(
+    "`FileStatusCache`",
+    "scans without a merge on object stores, which read Parquet in the JVM",
+    method(classes.FILE_STATUS_CACHE, "getLeafFiles", 1),
+    constructor(classes.IN_MEMORY_FILE_INDEX, 7),
+)
+def _known_index(
+    jvm: Jvm, session: JavaObject, paths: Iterable[str], sizes: Iterable[int], settings: Mapping[str, str]
+) -> JavaObject:
+    """Spark's index of files with these sizes."""
+    found, (_, no_columns) = jvm.paths(paths), _nothing_known(jvm)
+    known = jvm.compiled("KnownFiles").of(found, ",".join(map(str, sizes)))
+    return jvm.java_class(classes.IN_MEMORY_FILE_INDEX)(
+        session, found, jvm.scala_map(settings), jvm.none, known, no_columns, jvm.none
+    )
+
+
+def has_s3a(jvm: Jvm) -> bool:
+    """Return whether Hadoop's connector for S3 is on the class path, with Amazon's library that it uses."""
+    return all(jvm.has(java_type(name)) for name in classes.S3A_CONNECTOR)
 
 
 @lru_cache(1)
