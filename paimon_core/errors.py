@@ -5,7 +5,8 @@ PaimonError
 ├── InvalidSchemaError (ValueError)        a schema, or a change of it, that Paimon does not allow
 ├── InvalidOptionError (ValueError)        an invalid option value, or an invalid combination of options
 ├── UnsupportedFeatureError                the table uses something this version does not implement
-├── InvalidDataError (ValueError)          rows that the table does not accept (NULL in a NOT NULL column, …)
+├── InvalidDataError (ValueError)          rows that the table does not accept
+│   ├── NullValueError                     NULL in a column, or in a part of a value, that is NOT NULL
 │   ├── SeveralMatchesError                several rows of a MERGE's source match one row
 │   ├── ColumnNotFoundError                a column to be assigned does not exist
 │   └── MergeRefusedError                  rows of one key that the merge engine cannot merge
@@ -72,6 +73,10 @@ class UnsupportedFeatureError(PaimonError):
 
 class InvalidDataError(PaimonError, ValueError):
     """Rows that the table does not accept."""
+
+
+class NullValueError(InvalidDataError):
+    """NULL in a column, or in a part of a value, that is NOT NULL."""
 
 
 class SeveralMatchesError(InvalidDataError):

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.arrow.required_parts import check_required_parts, with_required_parts
 from paimon_core.arrow.table_fields import table_type
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
@@ -140,6 +141,8 @@ class AssignedRows:
         try:
             if pa.types.is_decimal(wanted) and pa.types.is_decimal(column.type) and column.type.scale > wanted.scale:
                 column = pc.round(column, ndigits=wanted.scale, round_mode="half_towards_infinity")
+            check_required_parts(field.name, column, wanted)
+            column = with_required_parts(column, wanted)
             return column.cast(options=pc.CastOptions(wanted, allow_time_truncate=True))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
             raise self._out_of_range(field, e) from e

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.default_values import fill_default
 from paimon_core.arrow.evolution import conform as evolved
+from paimon_core.arrow.required_parts import check_required_parts, null_value, with_required_parts
 from paimon_core.arrow.types import arrow_field, arrow_schema
 from paimon_core.arrow.vectors import invalid_vector
 from paimon_core.errors import InvalidDataError
@@ -34,18 +35,18 @@ def conform_fields(
 
     A NULL in a column with a default value becomes the default; its instants are in `zone`. Neither required columns
     nor `keys` may have NULL. Raises `InvalidDataError` naming a column that is missing, has an unsuitable type, or has
-    a forbidden NULL or an invalid vector.
+    an invalid vector; `NullValueError` for a NULL in a column, or in a part of a value, that is NOT NULL.
     """
     arrays = [fill_default(_column(batch, f), f, zone) for f in fields]
     for field, column in zip(fields, arrays, strict=True):
         if column.null_count and (not field.type.nullable or field.name in keys):
-            what = "a primary key column" if field.name in keys else "NOT NULL"
-            raise InvalidDataError(f"Column {field.name!r} is {what} and cannot hold NULL.")
+            raise null_value(field.name, is_key=field.name in keys)
         if (fault := invalid_vector(column, field.type)) is not None:
             raise InvalidDataError(
                 f"Column {field.name!r} of type {field.type.sql()} cannot hold {fault}. Write vectors of the column's "
                 "length, or NULL in place of a vector."
             )
+        check_required_parts(field.name, column, column.type)
     return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(fields))
 
 
@@ -65,6 +66,7 @@ def _column(batch: pa.RecordBatch, field: DataField) -> pa.Array:
     try:
         if any(isinstance(t, StoredTimeType) for t in nested_types(field.type)):
             return evolved(column, wanted)
-        return column.cast(wanted)
+        check_required_parts(field.name, column, wanted)
+        return with_required_parts(column, wanted).cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as e:
         raise InvalidDataError(f"Column {field.name!r} of type {field.type} cannot take {column.type}: {e}") from e

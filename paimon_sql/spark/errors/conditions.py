@@ -31,6 +31,7 @@ from paimon_core.errors import (
     NoPrivilegeError,
     NotAllowedError,
     NotFoundError,
+    NullValueError,
     PaimonError,
     SeveralMatchesError,
     StorageError,
@@ -60,6 +61,7 @@ SPARKS: Mapping[type[PaimonError], str] = {
     FunctionExistsError: "ROUTINE_ALREADY_EXISTS",
     DatabaseNotEmptyError: "SCHEMA_NOT_EMPTY",
     InternalError: "INTERNAL_ERROR",
+    NullValueError: "NOT_NULL_ASSERT_VIOLATION",
     SeveralMatchesError: "MERGE_CARDINALITY_VIOLATION",
 }
 # this package's conditions with their SQL states; a subclass comes before its base class
@@ -109,6 +111,6 @@ def parameters(jvm: Jvm, condition: str, message: str) -> dict[str, str]:
     asked = template_parameters(jvm, condition) or ()
     named = _NAMED.search(message)
     thing = (named[1] or named[2]) if named else message
-    of_template = {"message": message, "searchPath": "", "proposal": ""}
+    of_template = {"message": message, "searchPath": "", "proposal": "", "walkedTypePath": f"\n{thing}\n"}
     of_template |= dict.fromkeys(("newRoutineType", "existingRoutineType"), "function")
     return {name: of_template.get(name, f"`{thing}`") for name in asked}

@@ -25,6 +25,7 @@ from paimon_core.errors import (
     InvalidOptionError,
     InvalidSchemaError,
     NotFoundError,
+    NullValueError,
     PaimonError,
     SeveralMatchesError,
     TableExistsError,
@@ -74,6 +75,7 @@ _OWN: Mapping[type[PaimonError], str] = {
     TableExistsError: TABLE_EXISTS,
     DatabaseExistsError: NAMESPACE_EXISTS,
 }
+_OF_ROWS = (NullValueError, SeveralMatchesError)  # Spark finds these while a job runs
 _BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, InvalidDataError, NotFoundError)
 
 
@@ -90,7 +92,7 @@ def java_exception(jvm: Jvm, error: PaimonError, trace: str = "", *, analyzes: b
     if analyzes:
         own = next((name for known, name in _OWN.items() if issubclass(kind, known)), ANALYSIS_EXCEPTION)
         return analysis_exception(jvm, own, text)
-    if issubclass(kind, SeveralMatchesError):
+    if issubclass(kind, _OF_ROWS):
         return unchecked_exception(jvm, RUNTIME, text)
     if issubclass(kind, _BAD_ARGUMENT) or (is_sparks and not issubclass(kind, InternalError)):
         return unchecked_exception(jvm, ILLEGAL_ARGUMENT, text)

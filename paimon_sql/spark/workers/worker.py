@@ -22,7 +22,7 @@ from pyspark import TaskContext
 from pyspark.sql.types import StructType
 
 from paimon_core.arrow.offsets import with_offsets
-from paimon_core.arrow.required_parts import with_required_parts
+from paimon_core.arrow.required_parts import check_required_parts, with_required_parts
 from paimon_core.arrow.types import TRACKING_FIELDS, arrow_schema
 from paimon_core.errors import InternalError, PaimonError
 from paimon_core.expressions.predicate import Predicate
@@ -316,20 +316,25 @@ def for_spark(batches: Iterable[pa.RecordBatch], required: StructType) -> Iterat
 
 def _with_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return Spark's columns, in their order, with the table's types."""
-    arrays = [_stored(batch.column(i), f.type) for i, f in enumerate(schema)]
+    arrays = [_stored(batch.column(i), f) for i, f in enumerate(schema)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _with_known_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return Spark's columns, with the table's types if the table has them, otherwise unchanged."""
-    types = dict(zip(schema.names, schema.types, strict=True))
-    arrays = [_stored(c, types.get(f.name, f.type)) for f, c in zip(batch.schema, batch.columns, strict=True)]
+    known = {f.name: f for f in schema}
+    arrays = [_stored(c, known.get(f.name, f)) for f, c in zip(batch.schema, batch.columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
-def _stored(column: pa.Array, target: pa.DataType) -> pa.Array:
-    """Return Spark's values in the table's type. Microseconds are rounded down to the type's precision."""
+def _stored(column: pa.Array, field: pa.Field) -> pa.Array:
+    """Return Spark's values in the table's type. Microseconds are rounded down to the type's precision.
+
+    Raises `NullValueError` for a value without a part that is NOT NULL.
+    """
+    target = field.type
     if pa.types.is_timestamp(target) and target.unit == "ms":
         column = pc.floor_temporal(column, unit="millisecond")
-    column = with_required_parts(with_offsets(column))
-    return column.cast(options=pc.CastOptions(target, allow_time_truncate=True))
+    column = with_offsets(column)
+    check_required_parts(field.name, column, target)
+    return with_required_parts(column, target).cast(options=pc.CastOptions(target, allow_time_truncate=True))
