@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from paimon_core.errors import StorageError, StorageRefusedError
+from paimon_core.errors import StorageError, StorageRefusedError, TableNotFoundError
 from paimon_sql.catalog.outcomes import OutcomeUnknown, settle
 
 _CATALOG = Path(__file__).parents[3] / "catalog"
@@ -56,6 +56,12 @@ def test_other_errors_are_raised_without_a_look(error: StorageError) -> None:
 def test_what_fails_while_it_looks_is_raised() -> None:
     with pytest.raises(StorageError, match="unreachable"):
         settle(_raising(OutcomeUnknown("lost")), lambda: bool(_raising(StorageError("unreachable"))()))
+
+
+def test_an_object_that_the_check_does_not_find_was_not_made() -> None:
+    """The caller gets the server's failure, not an error about the object that the check did not find."""
+    with pytest.raises(OutcomeUnknown, match="lost"):
+        settle(_raising(OutcomeUnknown("lost")), lambda: bool(_raising(TableNotFoundError("no table"))()))
 
 
 def test_catalogs_settle_lost_answers_in_one_way() -> None:
