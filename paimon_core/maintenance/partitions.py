@@ -25,6 +25,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.partition_times import time_of_partition
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
+from paimon_core.time_zones import wall_clock_elsewhere
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,7 +35,9 @@ def expired_partitions(store: TableStore, now: datetime) -> list[bytes]:
     `partition.expiration-max-num`.
 
     `partition.expiration-strategy` decides whether the age of a partition is the age of its values or of its newest
-    file. `now` is a local time. Raises `InvalidOptionError` without this option, or without partition columns.
+    file. `now` is a wall clock of this process. Values of partitions are wall clocks of the session, as SQL writes and
+    shows them, so their age is counted in the store's zone. Raises `InvalidOptionError` without this option, or without
+    partition columns.
     """
     kept = store.options[PARTITION_EXPIRATION_TIME]
     if kept is None or not store.schema.partition_keys:
@@ -46,7 +49,8 @@ def expired_partitions(store: TableStore, now: datetime) -> list[bytes]:
     groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
     for entry in live_files(store, latest_snapshot(store)).values():
         groups[entry.partition].append(entry)
-    end = now - timedelta(milliseconds=kept)
+    clock = now if by_change else wall_clock_elsewhere(now, store.zone)
+    end = clock - timedelta(milliseconds=kept)
     times = {p: _last_change(entries) if by_change else _time(store, p) for p, entries in groups.items()}
     old = sorted((t, p) for p, t in times.items() if t is not None and t < end)
     return [p for _, p in old[: store.options[PARTITION_EXPIRATION_MAX_NUM]]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 
 from paimon_core.errors import InvalidDataError, InvalidOptionError
 from paimon_core.options import (
@@ -29,7 +29,8 @@ _DEFAULT = re.compile(
 def time_of_partition(store: TableStore, partition: bytes) -> tuple[Mapping[str, str | None], datetime | None]:
     """Return the values of a partition as texts, and its `partition_time` by the table's options."""
     fields, options = store.schema.partition_fields, store.options
-    values = {f.name: _text(f, v) for f, v in zip(fields, decode_row([f.type for f in fields], partition), strict=True)}
+    found = decode_row([f.type for f in fields], partition)
+    values = {f.name: _text(f, v, store.zone) for f, v in zip(fields, found, strict=True)}
     return values, partition_time(values, options[PARTITION_TIMESTAMP_PATTERN], options[PARTITION_TIMESTAMP_FORMATTER])
 
 
@@ -74,14 +75,14 @@ def partition_time(values: Mapping[str, str | None], pattern: str, formatter: st
 _LOWEST = {"year": 1970, "month": 1, "day": 1, "hour": 0, "minute": 0, "second": 0, "micro": 0}
 
 
-def _text(field: DataField, value: object) -> str | None:
+def _text(field: DataField, value: object, zone: tzinfo | None) -> str | None:
     if value is None:
         return None
     if field.type.kind is Kind.DATE and isinstance(value, int):
         days = min(max(value, -719_162), 2_932_896)
         return (date(1970, 1, 1) + timedelta(days=days)).isoformat()
     if field.type.kind is Kind.TIMESTAMP_LTZ:
-        return cast_text(field.type, value, None)  # ages of partitions are compared by the wall clock
+        return cast_text(field.type, value, zone)  # ages of partitions are compared by the wall clock
     return internal_text(field.type, value)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -20,6 +21,7 @@ from paimon_core.store.partition_times import partition_time
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.tags import readable_tags
 from paimon_core.table import Table
+from paimon_core.time_zones import time_zone
 from tests.support.tables import data_file, info, message, new_store
 
 
@@ -68,6 +70,29 @@ def test_partitions_expire_by_value_or_by_change(tmp_path: Path) -> None:
     by_change = by_value.with_options({"partition.expiration-strategy": "update-time"})  # all made 2024-01-02
     assert len(expired_partitions(by_change, datetime(2024, 1, 2) + timedelta(days=31))) == 4
     assert expired_partitions(by_change, datetime(2024, 1, 20)) == []
+
+
+def test_the_age_of_values_is_counted_in_the_session_s_zone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session writes the dates of its own zone, also on a machine in another zone."""
+    monkeypatch.setenv("TZ", "Asia/Shanghai")
+    time.tzset()
+    try:
+        options = {"partition.expiration-time": "1 d", "partition.timestamp-formatter": "yyyyMMdd"}
+        store = new_store(tmp_path, partition="p", **options, **{"write-only": "true"})
+        for p in (20240101, 20240102):
+            Table(store).commit([message(store, data_file(store, 1, 1), p=p)], info())
+        now, names = datetime(2024, 1, 3, 8), ("America/New_York", None, "Asia/Tokyo", "Pacific/Kiritimati")
+        expired = {n: len(expired_partitions(replace(store, zone=n and time_zone(n)), now)) for n in names}
+        assert expired == {"America/New_York": 1, None: 2, "Asia/Tokyo": 2, "Pacific/Kiritimati": 2}
+        by_change = store.with_options({"partition.expiration-strategy": "update-time"})
+        made = datetime(2024, 1, 2)  # of each file, by the machine's clock
+        for name in names:
+            moved = replace(by_change, zone=name and time_zone(name))
+            assert expired_partitions(moved, made + timedelta(days=1)) == []
+            assert len(expired_partitions(moved, made + timedelta(days=2))) == 2
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_rows_that_come_while_partitions_expire_stay(tmp_path: Path) -> None:
