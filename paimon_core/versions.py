@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
+from paimon_core.errors import BranchExistsError, CommitConflictError, SnapshotNotFoundError, TagNotFoundError
 from paimon_core.maintenance import branch_rename, branches, fast_forward, rollback, tags
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.branches import branch_names
+from paimon_core.store.branches import branch_names, open_branch
+from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 
 
@@ -50,6 +52,10 @@ class TableVersions(Protocol):
         """Return the table to a snapshot or a tag. Return the latest snapshot numbers before and after."""
 
 
+_BASE = "audit_base_"  # a tag of the snapshot that a branch begins with; it exists while the branch is created
+_TRIES = 5
+
+
 @dataclass(frozen=True)
 class FileVersions:
     """Changes tags and branches in the files of a table."""
@@ -82,3 +88,38 @@ class FileVersions:
 
     def roll_back(self, *, snapshot_id: int | None = None, tag: str | None = None) -> tuple[int, int]:
         return rollback.roll_back(self.store, snapshot_id=snapshot_id, tag=tag)
+
+
+def drop_audit_tag(versions: TableVersions, name: str) -> None:
+    """Remove the tag that a killed process left when it created an audited branch."""
+    versions.delete_tags([_BASE + name])
+
+
+def create_audit_branch(store: TableStore, versions: TableVersions, name: str) -> None:
+    """Create a branch with the latest rows of a table, unless it exists.
+
+    Raises `InvalidNameError`, and `CommitConflictError` if other processes keep changing the branch.
+    """
+    tag = _BASE + name
+    for _ in range(_TRIES):
+        if versions.branch_exists(name):
+            return
+        latest = latest_snapshot(store)
+        try:
+            if latest is None:
+                versions.create_branch(name)
+                return
+            drop_audit_tag(versions, name)
+            versions.create_tag(tag, latest)
+            try:
+                versions.create_branch(name, tag)
+            finally:
+                drop_audit_tag(versions, name)
+            tags.delete_tags(open_branch(store, name), [tag])
+            return
+        except (BranchExistsError, TagNotFoundError, SnapshotNotFoundError):
+            continue  # another process creates the branch, or has removed the snapshot
+    raise CommitConflictError(
+        f"Branch {name!r} of table {store.name} could not be created: other processes keep changing the table's "
+        "branches and tags. Run the statement again."
+    )

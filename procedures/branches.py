@@ -8,12 +8,15 @@ from dataclasses import replace
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.maintenance import branches as core
+from paimon_core.maintenance.advance import publish_branch
+from paimon_core.maintenance.after_commit import expire_published, maintain
 from paimon_core.spec.identifier import MAIN_BRANCH
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import open_branch
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
+from paimon_core.versions import drop_audit_tag
 from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
@@ -66,6 +69,23 @@ def fast_forward(context: ProcedureContext, table: str, branch: str) -> Rows:
     """
     _table(context, table).versions.fast_forward(branch)
     return [(True,)]
+
+
+@procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
+def publish(context: ProcedureContext, table: str, branch: str) -> Rows:
+    """Publish the snapshots of a branch in its table, each under its own number. If the table has snapshots that the
+    branch lacks, nothing is replaced: the call fails.
+
+    The result has the numbers of the latest snapshot before and after the call.
+    """
+    main = _table(context, table)
+    before, after = publish_branch(main.store, branch, main.publisher)
+    drop_audit_tag(main.versions, branch)
+    made = main.latest_snapshot()
+    if made is not None and after > before:
+        maintain(main.store, made, main.publisher)
+        expire_published(main.store, branch)
+    return [(before, after)]
 
 
 @procedure(result="boolean")

@@ -68,6 +68,27 @@ class TestStrategies:
         assert "upsert needs a primary_key" in result.message
 
 
+_AUDITED = """
+{{ config(materialized='incremental', options={'write.wap.enabled': 'true'},
+          pre_hook="set spark.paimon.wap.branch = audit", post_hook="reset spark.paimon.wap.branch") }}
+select {% if is_incremental() %} max(id) + 1 as id from {{ this }} {% else %} 1 as id {% endif %}
+"""
+
+
+class TestAudits:
+    @pytest.fixture(scope="class")
+    def models(self):
+        return {"audited.sql": _AUDITED}
+
+    def test_later_runs_write_to_the_branch(self, project):
+        for _ in range(3):
+            run_dbt(["run"])
+        assert _rows(project, "audited") == [(1,)]
+        assert _rows(project, "audited$branch_audit") == [(1,), (2,), (3,)]
+        project.run_sql(f"call paimon.sys.publish('{project.test_schema}.audited', 'audit')")
+        assert _rows(project, "audited") == [(1,), (2,), (3,)]
+
+
 _CHANGING = """
 {{ config(materialized='incremental', on_schema_change=var('change')) }}
 {% if var('columns') == 'first' %} select 1 as id, cast(2 as int) as n, 'x' as gone

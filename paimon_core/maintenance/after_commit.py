@@ -41,9 +41,11 @@ from paimon_core.options import (
     SNAPSHOT_NUM_RETAINED_MIN,
     TAG_AUTOMATIC_CREATION,
     TAG_TIME_EXPIRE_ENABLED,
+    WAP_ENABLED,
     WRITE_ONLY,
 )
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.branches import open_branch
 from paimon_core.store.consumers import consumer_files
 from paimon_core.store.snapshots import earliest_snapshot, first_snapshots, latest_snapshot
 from paimon_core.store.streams import forget_streams, stream_files
@@ -141,7 +143,20 @@ def _expire_consumers(store: TableStore) -> None:
         forget_streams(store, older_than)
 
 
+def expire_published(store: TableStore, name: str) -> None:
+    """Expire snapshots of an audited branch after they are published. This never raises, as `maintain`."""
+    branch = open_branch(store, name)
+    made = None if branch.options[WRITE_ONLY] else latest_snapshot(branch)
+    if made is not None:
+        _take(branch, made, "expire snapshots", lambda: _expire(branch, made))
+
+
 def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
+    if not (store.branch and store.options[WAP_ENABLED]):  # `publish_branch` needs each snapshot of the branch
+        _expire(store, made)
+
+
+def _expire(store: TableStore, made: Snapshot) -> None:
     least, now = store.options[SNAPSHOT_NUM_RETAINED_MIN], now_millis()
     if made.id < least:
         return

@@ -54,6 +54,9 @@ MERGE_SCHEMA_EXPLICIT_CAST = Option(
     "write.merge-schema.explicit-cast", boolean, False, "Writes also change types, even if that loses information."
 )
 MERGE_SCHEMA_TYPE_WIDENING = Option("write.merge-schema.type-widening", boolean, False, "Writes also widen types.")
+WAP_ENABLED = Option(
+    "write.wap.enabled", boolean, False, "Sessions with `spark.paimon.wap.branch` write to that branch, to be audited."
+)
 STREAM_COMMIT_USER = Option("write.stream.commit-user", str, "", "Commit user of a stream; default: of its query.")
 STREAM_UNKNOWN_EPOCH = Option(
     "write.stream.unknown-epoch", one_of(*UNKNOWN_EPOCHS), "fail", "What to do with epochs of unknown outcome."

@@ -44,6 +44,7 @@ DEFAULT_CATALOG = "spark.sql.defaultCatalog"
 CONNECTED_CATALOG = "spark.paimon-sql.defaultCatalog"  # the value that `connect` set DEFAULT_CATALOG to
 CATALOG_CLASSES = ("paimon_sql.SparkCatalog", "org.apache.paimon.spark.SparkCatalog")
 GENERIC_CLASSES = ("paimon_sql.SparkGenericCatalog", "org.apache.paimon.spark.SparkGenericCatalog")
+_AUDIT_BRANCH = "wap.branch"  # a setting of sessions, not an option of tables
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _UNBOUNDED = 2**31 - 1  # with this bound Spark does not measure the bytes of a batch
@@ -127,6 +128,16 @@ class SessionBridge:
         In the second form, `*` may replace each name; the setting with the fewest `*` wins. Keys may be
         in any case.
         """
+        return self.table_settings(catalog, identifier)[0]
+
+    def table_settings(self, catalog: str, identifier: Identifier) -> tuple[dict[str, str], str | None]:
+        """Return the options of a table as `table_options` does, and the branch to which the session sends its rows for
+        the table, None without one; see `tables/audits.py`.
+        """
+        found = self._options(catalog, identifier)
+        return found, found.pop(_AUDIT_BRANCH, None)
+
+    def _options(self, catalog: str, identifier: Identifier) -> dict[str, str]:
         settings = self.settings(OPTION_PREFIX)
         if not settings:
             return {}

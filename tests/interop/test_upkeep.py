@@ -34,6 +34,8 @@ STEPS = {
         "CALL sys.create_branch(table => 't', branch => 'b', tag => 'three')",
         "INSERT INTO `t$branch_b` VALUES (9, 'branch', '2024-01-09')",
         "CALL sys.fast_forward(table => 't', branch => 'b')",
+        "INSERT INTO `t$branch_b` VALUES (10, 'audited', '2024-01-09')",
+        "CALL sys.publish(table => 't', branch => 'b')",
         "CALL sys.delete_branch(table => 't', branch => 'b')",
         "SELECT * FROM t",
     ),

@@ -39,6 +39,7 @@ STEPS: list[str | tuple[str, str]] = [
     "CALL sys.create_branch(table => 'k', branch => 'b', tag => 'one')",
     "CALL sys.rename_branch(table => 'k', from_branch => 'b', to_branch => 'c')",
     "CALL sys.fast_forward(table => 'k', branch => 'c')",
+    "CALL sys.publish(table => 'k', branch => 'c')",
     "CALL sys.delete_branch(table => 'k', branch => 'c')",
     "INSERT INTO k VALUES (4, 'e')",
     "CALL sys.compact(table => 'k', compact_strategy => 'full')",

@@ -62,7 +62,7 @@ def _start(writer: Any, path: Any = None, format: str | None = None, *given: Any
 
 def _to_table(writer: Any, tableName: str, format: str | None = None, *given: Any, **named: Any) -> Any:
     registry, source = registry_of(writer._spark), format or sinks.stream_format(writer)
-    found = None if registry is None else registry.find_name(tableName)
+    found = None if registry is None else registry.target(registry.find_name(tableName))
     if registry is None or found is None:
         if source.lower() == PROVIDER:
             raise UnsupportedFeatureError(

@@ -102,7 +102,7 @@ def _save_as_table(
         with frame_io.without_options(writer, [BRANCH_OPTION]):
             writer.saveAsTable(branch)
         return True
-    found = registry.find_name(name)
+    found = registry.target(registry.find_name(name))
     table = registry.table_of(found)
     overwrites = frame_io.overwrites(writer)
     if found is not None and table is not None and overwrites and _keeps_definition(registry, writer, found, table):
@@ -149,7 +149,7 @@ def _insert_into(registry: CatalogRegistry, writer: Any, tableName: str, overwri
         with frame_io.without_options(writer, [BRANCH_OPTION]):
             writer.insertInto(branch)
         return True
-    table = registry.table_of(registry.find_name(tableName))
+    table = registry.table_of(registry.target(registry.find_name(tableName)))
     if table is None:
         return False
     dynamic = _overwrites_partitions(registry, table, writer)
@@ -183,7 +183,7 @@ def _written(
     """
     made = make()
     head = None if made is None else read_head(made)
-    found = registry.find(head.table) if head is not None and head.kind is FrameWrite else None
+    found = registry.target(registry.find(head.table)) if head is not None and head.kind is FrameWrite else None
     table = registry.table_of(found)
     if head is None or found is None or table is None:
         return False

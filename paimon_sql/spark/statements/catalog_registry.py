@@ -178,6 +178,10 @@ class CatalogRegistry:
                 f"Catalog {statement.name!r} cannot be of type {kind!r}: write 'type' = '{PROVIDER}', or leave it out."
             )
 
+    def target(self, found: Located | None) -> Located | None:
+        """Return the table or the branch that a statement of this session changes, see `tables/audits.py`."""
+        return None if found is None else (found[0], found[0].audits.target(found[1]))
+
     def table_of(self, found: Located | None, *, ahead: bool = False) -> Table | None:
         """Return the table to write to. Return None if it does not exist or cannot be read: Spark then reports why.
 

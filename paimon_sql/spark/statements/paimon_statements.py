@@ -53,6 +53,7 @@ from paimon_sql.spark.statements.column_statements import schema_changes_of
 from paimon_sql.spark.statements.copy_into import FILE_COLUMNS, FOLDER_COLUMNS, Rows, copy_into_folder, copy_into_table
 from paimon_sql.spark.statements.materialized_tables import NAME_COLUMNS, MaterializedTables
 from paimon_sql.spark.statements.refresh_jobs import start_job, stop_job
+from paimon_sql.spark.tables.added_constraints import add_check
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.procedures import result_scans
 
@@ -87,16 +88,16 @@ class PaimonStatementRunner:
                 catalog, identifier = self._table(statement.table)
                 change_tags(load_table(catalog.catalog, identifier), statement)
             case ChangeColumns():
-                catalog, identifier = self._table(statement.table)
+                catalog, identifier = self._target(statement.table)
                 fields = catalog.catalog.load_table(identifier).schema.fields
                 exactly = self.session.is_case_sensitive()
                 changes = schema_changes_of(statement.changes, fields, case_sensitive=exactly)
                 catalog.catalog.alter_table(identifier, changes)
             case AddCheck():
-                catalog, identifier = self._table(statement.table)
-                catalog.add_constraint(identifier, _constraint(identifier, statement))
+                catalog, identifier = self._target(statement.table)
+                add_check(catalog, identifier, _constraint(identifier, statement))
             case CopyIntoTable():
-                catalog, identifier = self._table(statement.table)
+                catalog, identifier = self._target(statement.table)
                 table = load_table(catalog.catalog, identifier)
                 name = (catalog.catalog_name, *_parts(identifier))
                 return copy_into_table(self.session, table, name, statement)
@@ -136,6 +137,11 @@ class PaimonStatementRunner:
         if not isinstance(statement, CreateMaterialized):
             self.session.refresh_cached(catalog.catalog_name, identifier.database, identifier.name)
         return []
+
+    def _target(self, name: Name) -> tuple[SparkCatalog, Identifier]:
+        """Return the catalog and the table, or the branch in which the session audits what it writes."""
+        catalog, identifier = self._table(name)
+        return catalog, catalog.audits.target(identifier)
 
     def _table(self, name: Name) -> tuple[SparkCatalog, Identifier]:
         found = self.registry.find_table(name)

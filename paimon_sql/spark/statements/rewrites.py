@@ -243,7 +243,8 @@ class StatementRewriter:
             return None
         if head.kind is FrameWrite and head.table is None:
             return None
-        found = self.registry.find(head.table)
+        located = self.registry.find(head.table)
+        found = None if located is None else self.registry.target(located)
         if found is None:
             self._check_no_view(head)
             return None

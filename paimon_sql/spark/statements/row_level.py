@@ -181,14 +181,16 @@ def open_target(
     """
     jvm, session = catalog.jvm, catalog.session
     before = table.latest_snapshot() if table.store.options[DATA_EVOLUTION] else None
-    full = (catalog.catalog_name, name.database, name.name)
+    parts = () if statement.table is None else statement.table.parts
+    is_plain = bool(parts) and parts[-1].lower() == name.table.lower()  # the session may mean a branch by it
+    full = (catalog.catalog_name, name.database, name.table if is_plain else name.name)
     # a query for the rows to change must not skip any
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
     if not isinstance(statement, Merge):
         options[READ_ALLOW_FULL_SCAN.key] = "true"  # only queries and the join of a MERGE need permission for it
     positions = row_position_columns(table.store)
     target = evolved or latest_table(catalog, name, table)
-    rows = frame(jvm, session.session, named_relation(catalog, name, target, options, positions=bool(positions)))
+    rows = frame(jvm, session.session, named_relation(catalog, name, target, full, options))
     qualifiers: tuple[tuple[str, ...], ...] = (full, full[1:], full[2:])
     if statement.table is not None and statement.table.alias is not None:
         rows, qualifiers = rows.alias(statement.table.alias), ((statement.table.alias,),)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from paimon_core.errors import (
@@ -17,9 +18,8 @@ from paimon_core.errors import (
 )
 from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import refuse_format_table
-from paimon_core.io.failure import on_failure
 from paimon_core.object_table import is_object_table, refuse_object_table
-from paimon_core.options import READ_ALLOW_FULL_SCAN, SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
+from paimon_core.options import SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.derived_tables import NAMED_TABLES
@@ -27,8 +27,7 @@ from paimon_core.scan.time_travel import overridden, says_version, without_versi
 from paimon_core.spec.identifier import BRANCH_OPTION, Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
-from paimon_core.store.ddl.constraints import Constraint, check_constraint_set, constraint_key
-from paimon_core.store.ddl.schema_changes import RemoveOption, SetOption, UpdateColumnDefault
+from paimon_core.store.ddl.schema_changes import UpdateColumnDefault
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_sql.catalog.base import (
@@ -44,14 +43,11 @@ from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.errors.java import no_such_table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import identifier_parts, option_map, python_map
-from paimon_sql.spark.jvm.commands import relation
-from paimon_sql.spark.jvm.constraints import constraint_of_change, enforces_checks, refused_checks
-from paimon_sql.spark.jvm.frames import frame
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.table_info import new_table
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
 from paimon_sql.spark.jvm.plans import options_in_name
-from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind, read_time_travel
+from paimon_sql.spark.jvm.scans.pushdown import change_kind, read_time_travel
 from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
 from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
@@ -59,15 +55,9 @@ from paimon_sql.spark.read.scan_builder import IS_STREAM
 from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.changelog import PaimonChangelog
+from paimon_sql.spark.tables.audits import Audits
 from paimon_sql.spark.tables.constants import with_constant
-from paimon_sql.spark.tables.constraints import (
-    CONSTRAINT_CHANGES,
-    check_addable,
-    check_rows,
-    defined_constraints,
-    missing_constraint,
-    shut_out_older_writers,
-)
+from paimon_sql.spark.tables.constraints import CONSTRAINT_CHANGES, constraint_changes
 from paimon_sql.spark.tables.definitions import SparkDefinitions
 from paimon_sql.spark.tables.format_table import FormatSparkTable, ObjectSparkTable
 from paimon_sql.spark.tables.named_catalog import single
@@ -301,22 +291,23 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     def stageReplace(self, identifier: Any, *definition: Any) -> Any:
         ours, new = self._identifier(identifier), new_table(self.jvm, definition)
+        self.audits.check_replaceable(ours)
         return self.definitions.stage(ours, new, Operation.REPLACE_TABLE_AS_SELECT, replaces=True)
 
     def stageCreateOrReplace(self, identifier: Any, *definition: Any) -> Any:
         ours, new = self._identifier(identifier), new_table(self.jvm, definition)
         exists = self.catalog.table_exists(ours)
+        self.audits.check_replaceable(ours)
         return self.definitions.stage(ours, new, Operation.CREATE_OR_REPLACE_TABLE_AS_SELECT, replaces=exists)
 
     def alterTable(self, identifier: Any, changes: Any) -> Any:
-        ours = self._identifier(identifier)
+        ours = self.audits.target(self._identifier(identifier))
         try:
             given = list(changes)
             if all(change_kind(c) in CONSTRAINT_CHANGES for c in given):
-                for change in given:
-                    self._change_constraint(ours, change)
-                return self._latest(ours)
-            wanted = schema_changes(ours, given)
+                wanted = constraint_changes(self.session, self.catalog.load_table(ours), given)
+            else:
+                wanted = schema_changes(ours, given)
             if any(isinstance(change, UpdateColumnDefault) for change in wanted):
                 fields = self.catalog.load_table(ours).schema.fields
                 wanted = [with_constant(self.session, fields, change) for change in wanted]
@@ -325,18 +316,6 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             self._refuse_view(identifier, written=True)
             raise
         return self._latest(ours)
-
-    def _change_constraint(self, identifier: Identifier, change: Any) -> None:
-        """Add or drop a constraint."""
-        if change_kind(change) is ChangeKind.ADD_CONSTRAINT:
-            self.add_constraint(identifier, constraint_of_change(self.jvm, change))
-            return
-        options = self.catalog.load_table(identifier).schema.options
-        key = constraint_key(options, str(change.name()))
-        if key is not None:
-            self.catalog.alter_table(identifier, [RemoveOption(key)])
-        elif not change.ifExists():
-            raise missing_constraint(str(identifier), str(change.name()), options)
 
     def dropTable(self, identifier: Any) -> bool:
         ours = self._identifier(identifier)
@@ -379,41 +358,16 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return SparkDefinitions(self.jvm, self.session, self.catalog, self.catalog_name)
 
     @property
+    def audits(self) -> Audits:
+        """The tables of this catalog that the session audits."""
+        return Audits(self.session, self.catalog_name, self.catalog.load_table)
+
+    @property
     def targets(self) -> StatementTargets:
         """The tables that the session's statements change."""
         if self._targets is None:
             self._targets = StatementTargets(self.session, self.catalog)
         return self._targets
-
-    def add_constraint(self, identifier: Identifier, constraint: Constraint) -> None:
-        """Add a constraint. Rows are checked before the constraint is published; then again if other writers have
-        committed, see `constraints`. Raises `InvalidDataError` for a row that violates it.
-        """
-        table = self.session.in_zone(self.catalog.load_table(identifier))
-        options = table.schema.options
-        check_constraint_set(options, constraint_key(options, constraint.name) or constraint.key)
-        (added,) = defined_constraints(self.session, table.schema.fields, [constraint])
-        change = SetOption(added.key, added.value)
-        if not added.enforced:
-            self.catalog.alter_table(identifier, [change])
-            return
-        if not enforces_checks(self.jvm):
-            raise refused_checks([added])
-        before = table.latest_snapshot()
-        check_addable(table)
-        self._check_rows(identifier, table, added)
-        self.catalog.alter_table(identifier, [change])
-        with on_failure(lambda: self.catalog.alter_table(identifier, [RemoveOption(added.key)])):
-            table = self.session.in_zone(self.catalog.load_table(identifier))
-            if shut_out_older_writers(table) != (0 if before is None else before.id) + 1:
-                self._check_rows(identifier, table, added)
-
-    def _check_rows(self, identifier: Identifier, table: Table, constraint: Constraint) -> None:
-        """Raise `InvalidDataError` if a row of the latest version violates a constraint."""
-        whole = table.with_options({READ_ALLOW_FULL_SCAN.key: "true"})
-        latest = self.jvm.fronted(SparkTable(self.jvm, self.session, self.catalog_name, whole, {}))
-        rows = relation(self.jvm, self, identifier.database, identifier.name, latest, {})
-        check_rows(frame(self.jvm, self.session.session, rows), table, constraint)
 
     def _loaded(self, identifier: Any, context: Sequence[Any]) -> Any:
         """Load the table of a statement. Raises the errors of `_NOT_THERE` if it does not exist, or an error of the
@@ -424,12 +378,13 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         if namespace == [SYSTEM_DATABASE]:
             return SparkCatalogSystemTable(self.jvm, self.session, self.catalog, name)
         ours = self._dotted(namespace, name) or self.named(namespace, name)
-        settings = self.session.table_options(self.catalog_name, ours)
+        settings, audit = self.session.table_settings(self.catalog_name, ours)
         given = in_name | statement_options(self.jvm, context)
         if says_version(settings) and is_written(context):
             settings = without_version(settings)
         options = overridden(settings, given)
-        ours = ours.on_branch(options.pop(BRANCH_OPTION, None))
+        named = ours.on_branch(options.pop(BRANCH_OPTION, None))
+        ours = self._audited(named, context, given) if audit else named
         try:
             table = self._table(ours, options, is_target=is_written(context))
             if _is_of_files(table):
@@ -444,7 +399,21 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             return SparkSystemTable(self.jvm, self.session, table, ours, options)
         # a version in the session's settings is for queries only: ALTER TABLE and DESCRIBE must work without it
         must_exist = says_version(given) and IS_STREAM not in given
-        return SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
+        loaded = SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
+        if audit and ours == named and self.audits.is_audited(ours):
+            loaded.retarget = partial(self._audit_table, ours, options)
+        return loaded
+
+    def _audited(self, name: Identifier, context: Sequence[Any], given: Mapping[str, str]) -> Identifier:
+        """Return the table or the branch that a statement of this session means by a name."""
+        if is_written(context):
+            return self.audits.target(name)
+        return name if says_version(given) else self.audits.source(name)
+
+    def _audit_table(self, name: Identifier, options: Mapping[str, str]) -> Table:
+        """Return the branch to write to instead of a table."""
+        table = self.session.in_zone(self.catalog.load_table(self.audits.target(name)))
+        return table.with_options(options) if options else table
 
     def _dotted(self, namespace: Sequence[str], name: str) -> Identifier | None:
         """Return the system table or branch that `table.files` or `database.table.branch_x` means; None for any other

@@ -1,30 +1,30 @@
-"""Constraints of tables in statements: CREATE TABLE, and ALTER TABLE … ADD and DROP CONSTRAINT.
-
-Spark checks rows that it writes against the constraints of `Table.constraints`. ADD CONSTRAINT must not miss rows that
-other sessions write meanwhile. So it reads the rows, publishes the constraint with the schema, and commits an empty
-snapshot: a writer that does not know the constraint cannot commit after that snapshot (`commit/conflicts.py`). If other
-snapshots came before it, the statement reads the rows again.
-"""
+"""Constraints of tables in statements: CREATE TABLE, and ALTER TABLE … ADD and DROP CONSTRAINT."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from paimon_core.errors import InvalidDataError, InvalidSchemaError, UnsupportedFeatureError
-from paimon_core.options import SNAPSHOT_IGNORE_EMPTY_COMMIT
+from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.spec.types import DataField
-from paimon_core.store.ddl.constraints import CONSTRAINT_PREFIX, Constraint, ConstraintKind, is_constraint
-from paimon_core.store.features import check_seen_whole
+from paimon_core.store.ddl.constraints import (
+    CONSTRAINT_PREFIX,
+    Constraint,
+    ConstraintKind,
+    check_constraint_set,
+    constraint_key,
+    is_constraint,
+)
+from paimon_core.store.ddl.schema_changes import RemoveOption, SchemaChange, SetOption
 from paimon_core.table import Table
-from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.jvm.constraints import constraint_of_change
 from paimon_sql.spark.jvm.expressions import deciding_columns
 from paimon_sql.spark.jvm.frames import filter_condition, tables_read
-from paimon_sql.spark.jvm.scans.pushdown import ChangeKind
+from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
 
@@ -67,47 +67,41 @@ def _defined(session: SessionBridge, fields: Sequence[DataField], constraint: Co
     return replace(constraint, columns=tuple(f.name for f in fields if known_as(f.name) in named))
 
 
-def missing_constraint(table: str, name: str, options: Mapping[str, str]) -> InvalidSchemaError:
-    """Return the error for a constraint that a table with these options does not have."""
+def constraint_changes(session: SessionBridge, table: Table, changes: Iterable[Any]) -> list[SchemaChange]:
+    """Return the schema changes of ALTER TABLE … ADD and DROP CONSTRAINT. `added_constraints` adds a CHECK."""
+    found = (_change(session, table, change) for change in changes)
+    return [change for change in found if change is not None]
+
+
+def _change(session: SessionBridge, table: Table, change: Any) -> SchemaChange | None:
+    options = table.schema.options
+    if change_kind(change) is ChangeKind.ADD_CONSTRAINT:
+        given = constraint_of_change(session.jvm, change)
+        if given.kind is ConstraintKind.CHECK:
+            raise UnsupportedFeatureError(
+                f"Constraint {given.name!r} of table {table.name} can only be added by the statement ALTER TABLE … ADD "
+                "CONSTRAINT … CHECK, which checks the rows of the table."
+            )
+        return new_constraint(session, table, given)[1]
+    key = constraint_key(options, str(change.name()))
+    if key is None and not change.ifExists():
+        raise _missing(str(table.identifier), str(change.name()), options)
+    return None if key is None else RemoveOption(key)
+
+
+def new_constraint(session: SessionBridge, table: Table, constraint: Constraint) -> tuple[Constraint, SchemaChange]:
+    """Return a constraint with its columns, and the schema change that adds it. Raises as `defined_constraints`, and
+    `InvalidOptionError` for a name that another constraint has.
+    """
+    options = table.schema.options
+    check_constraint_set(options, constraint_key(options, constraint.name) or constraint.key)
+    (added,) = defined_constraints(session, table.schema.fields, [constraint])
+    return added, SetOption(added.key, added.value)
+
+
+def _missing(table: str, name: str, options: Mapping[str, str]) -> InvalidSchemaError:
     names = sorted(k.removeprefix(CONSTRAINT_PREFIX) for k in options if is_constraint(k))
     return InvalidSchemaError(
         f"Table {table} has no constraint {name!r}; it has {', '.join(names) or 'none'}. Write DROP CONSTRAINT IF "
         "EXISTS to ignore this."
     )
-
-
-def check_addable(table: Table) -> None:
-    """Raise an error if the rows of a table cannot be checked: `UnsupportedFeatureError` if queries do not return all
-    rows, `NoPrivilegeError` if the catalog shows its user a part of them.
-    """
-    table.check_writable()
-    check_seen_whole(table.store)
-    if table.hides_rows():
-        raise UnsupportedFeatureError(
-            f"Table {table.name} has rows that queries return only after a compaction, so that they cannot be checked: "
-            "run CALL sys.compact first."
-        )
-
-
-def shut_out_older_writers(table: Table) -> int:
-    """Commit an empty snapshot with the latest schema, and return its number. Rows of writers with an older schema are
-    in the table by now, or their commits will find the new constraint.
-
-    Raises as `check_addable`.
-    """
-    forced = table.with_options({SNAPSHOT_IGNORE_EMPTY_COMMIT.key: "false"})
-    made = forced.commit((), forced.commit_info())
-    check_addable(table)
-    return 0 if made is None else made.id
-
-
-def check_rows(rows: DataFrame, table: Table, constraint: Constraint) -> None:
-    """Raise `InvalidDataError` if a row violates a CHECK constraint."""
-    columns = [quoted_name(c) for c in constraint.columns] or [F.lit(None)]
-    violating = rows.filter(~F.expr(constraint.condition)).select(*columns).limit(1).collect()
-    if violating:
-        values = ", ".join(f"{n} = {v!r}" for n, v in zip(constraint.columns, violating[0], strict=False))
-        raise InvalidDataError(
-            f"Constraint {constraint.name!r}, {constraint.sql}, was not added to table {table.name}: a row violates "
-            f"it: {values}. Correct the rows first."
-        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from paimon_core.row_level.rules import row_position_columns
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.ddl.schema_changes import SchemaChange
@@ -53,12 +54,12 @@ def _options(catalog: SparkCatalog, name: Identifier, more: Mapping[str, str] | 
 
 
 def named_relation(
-    catalog: SparkCatalog, name: Identifier, table: SparkTable, options: Mapping[str, str], *, positions: bool
+    catalog: SparkCatalog, name: Identifier, table: SparkTable, full: tuple[str, ...], options: Mapping[str, str]
 ) -> Any:
-    """Return the relation of a table to read, with columns that its full name can qualify. With `positions`, metadata
-    columns follow the table's columns.
+    """Return the relation of a table to read, with columns that the name `full` can qualify. For a table without a
+    primary key, metadata columns follow the table's columns.
     """
-    full = (catalog.catalog_name, name.database, name.name)
+    positions = bool(row_position_columns(table.table.store))
     found = relation(catalog, name, table, options)
     return commands.qualified(catalog.jvm, commands.with_metadata_columns(found) if positions else found, full)
 

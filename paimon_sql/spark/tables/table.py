@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -147,6 +147,7 @@ class SparkTable(_DataTable, PartitionManagement):
         self.catalog = catalog
         self.at = self._at(must_exist)
         self.sink_compactions = SinkCompactions()
+        self.retarget: Callable[[], Table] | None = None  # returns the branch to write to instead
 
     def toString(self) -> str:
         store = self.table.store
@@ -213,6 +214,7 @@ class SparkTable(_DataTable, PartitionManagement):
     def newWriteBuilder(self, info: Any) -> Any:
         given = in_own_spelling(option_map(self.jvm, info.options()))
         check_foreign(self.name(), given)
+        self._choose_target()
         builder = self._write_builder(self._with_options(without_own(given)), info)
         builder.given = given
         return builder
@@ -244,7 +246,17 @@ class SparkTable(_DataTable, PartitionManagement):
         return self.jvm.map({name: str(count) for name, count in counts.items()})
 
     # -- TruncatableTable ---------------------------------------------------------------------------------------------
+    def _choose_target(self) -> None:
+        """Write to the branch in which the session audits its rows, if Spark loaded the table as for a query."""
+        if self.retarget is not None:
+            self.table, self.retarget = self.retarget(), None
+
+    def dropPartitions(self, identifiers: Any) -> bool:
+        self._choose_target()
+        return super().dropPartitions(identifiers)
+
     def truncateTable(self, options: Any = None) -> bool:
+        self._choose_target()
         self.table.truncate(CommitInfo(user=self.table.new_commit_user()))
         return True
 

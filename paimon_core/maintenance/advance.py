@@ -1,0 +1,149 @@
+"""Write, audit, publish: rows are written to a branch, and appear in the table after an audit.
+
+`versions.create_audit_branch` makes the branch from the latest snapshot. `publish_branch` publishes the snapshots that
+the table lacks, each under its number, as a commit does: only if the number is free. So it never replaces a commit of
+another writer. A process that is killed halfway leaves a shorter part of the same history, and the next call goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from paimon_core.commit.publish import Publisher, PublishOutcome
+from paimon_core.errors import CommitConflictError, SnapshotNotFoundError
+from paimon_core.iceberg.follow import keep_up
+from paimon_core.maintenance.turns import upkeep_turn
+from paimon_core.spec.identifier import MAIN_BRANCH
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.snapshot import Snapshot, encode_snapshot
+from paimon_core.store.branches import open_branch
+from paimon_core.store.schemas import create_schema, list_schemas
+from paimon_core.store.snapshots import find_snapshot, history_ids, latest_snapshot, list_snapshots, write_hints
+from paimon_core.store.table_store import TableStore
+
+
+def publish_branch(main: TableStore, name: str, publisher: Publisher) -> tuple[int, int]:
+    """Publish the snapshots of a branch in the table. Return the table's latest snapshot numbers before and after, 0
+    for none.
+
+    Raises `CommitConflictError` if the table has snapshots that the branch lacks: nothing is lost, and nothing of the
+    branch is published from there on. Raises `BranchNotFoundError`, `SnapshotNotFoundError`.
+    """
+    with upkeep_turn(main) as held:
+        branch, table = open_branch(held, name), open_branch(held, MAIN_BRANCH)
+        before, last = latest_snapshot(table), latest_snapshot(branch)
+        if before == last and table.schema == branch.schema:
+            return _number(before), _number(last)
+        missing = _missing(branch, table, before)
+        _add_schemas(branch, table)
+        after = _publish(table, missing, publisher, name)
+        keep_up(table)
+        return _number(before), _number(after or before)
+
+
+def follow_table(main: TableStore, name: str, publisher: Publisher) -> None:
+    """Give a branch the newer snapshots of its table if all of its own are published: the next rows that are audited
+    then come after these snapshots. Do nothing for a branch with rows of its own.
+    """
+    if not _is_behind(main, name):
+        return
+    with upkeep_turn(main) as held:
+        branch, table = open_branch(held, name), open_branch(held, MAIN_BRANCH)
+        if not _is_behind(held, name):
+            return
+        try:
+            missing = _missing(table, branch, latest_snapshot(branch))
+            _add_schemas(table, branch)
+            _publish(branch, missing, publisher, MAIN_BRANCH)
+        except (CommitConflictError, SnapshotNotFoundError):
+            return  # the branch gets rows of its own at this moment, or snapshots have expired
+
+
+def _is_behind(store: TableStore, name: str) -> bool:
+    """Return whether the history of a branch is a shorter part of its table's history."""
+    branch, table = open_branch(store, name), open_branch(store, MAIN_BRANCH)
+    last, latest = latest_snapshot(branch), latest_snapshot(table)
+    return latest is not None and last != latest and _is_part(table, last)
+
+
+def _number(snapshot: Snapshot | None) -> int:
+    return 0 if snapshot is None else snapshot.id
+
+
+def _is_part(store: TableStore, snapshot: Snapshot | None) -> bool:
+    """Return whether a history has a snapshot. Every history begins with no snapshot."""
+    return snapshot is None or find_snapshot(store, snapshot.id) == snapshot
+
+
+def _missing(source: TableStore, target: TableStore, latest: Snapshot | None) -> list[Snapshot]:
+    """Return the snapshots of `source` after the latest snapshot of `target`.
+
+    Raises `CommitConflictError`, and `SnapshotNotFoundError` if one of them has expired.
+    """
+    found = list_snapshots(source)
+    if found and found[0].id > max(_number(latest), 1):
+        raise SnapshotNotFoundError(
+            f"Snapshots of {source.name} before {found[0].id} have expired, and {target.name} ends with snapshot "
+            f"{_number(latest)}: the later ones cannot be published one after the other. If no other "
+            "session writes the table, CALL sys.fast_forward replaces the table's history by the branch's."
+        )
+    if not _is_part(source, latest):
+        raise _moved(source, target)
+    return [s for s in found if s.id > _number(latest)]
+
+
+def _add_schemas(source: TableStore, target: TableStore) -> None:
+    """Give `target` the schemas of `source` that it lacks. Raises `CommitConflictError` if it has others."""
+    known = {s.id: s for s in list_schemas(target)}
+    new: list[TableSchema] = []
+    for schema in list_schemas(source):
+        if schema.id not in known:
+            new.append(schema)
+        elif known.pop(schema.id) != schema:
+            raise _altered(source, target, schema.id)
+    if known and new:
+        raise _altered(source, target, max(known))
+    for schema in new:
+        if not create_schema(target.io, target.paths.version_root, schema):
+            raise _altered(source, target, schema.id)
+
+
+def _publish(target: TableStore, missing: Sequence[Snapshot], publisher: Publisher, name: str) -> Snapshot | None:
+    """Publish snapshots one after the other. Return the last of them, None without any."""
+    made = None
+    for snapshot in missing:
+        target.check_turn()
+        outcome = publisher.publish(target.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
+        if outcome is PublishOutcome.LOST_RACE and find_snapshot(target, snapshot.id) != snapshot:
+            raise CommitConflictError(
+                f"Table {target.name} got snapshot {snapshot.id} of another writer while branch {name!r} was "
+                f"published: {len(missing) - missing.index(snapshot)} of {len(missing)} snapshots are not published. "
+                f"No commit is lost. {_advice(target)}"
+            )
+        write_hints(target, snapshot.id)
+        made = snapshot
+    return made
+
+
+def _moved(source: TableStore, target: TableStore) -> CommitConflictError:
+    ids, known = history_ids(target), set(history_ids(source))
+    later = (n for n in ids if n >= min(known, default=0))
+    first = next((n for n in later if find_snapshot(source, n) != find_snapshot(target, n)), ids[-1])
+    return CommitConflictError(
+        f"Table {target.name} has moved since {source.name} was made from it: {source.name} lacks its snapshots "
+        f"{first} to {ids[-1]}. Nothing was published, and no commit is lost. {_advice(target)}"
+    )
+
+
+def _altered(source: TableStore, target: TableStore, schema_id: int) -> CommitConflictError:
+    return CommitConflictError(
+        f"Table {target.name} was altered since {source.name} was made from it: they have different schemas "
+        f"{schema_id}. Nothing was published. {_advice(target)}"
+    )
+
+
+def _advice(target: TableStore) -> str:
+    return (
+        f"To go on, add the rows of an append table by CALL sys.merge_branch, or read the branch's rows, CALL "
+        f"sys.delete_branch, and write them again to a new branch of {target.identifier.base}."
+    )
