@@ -6,15 +6,16 @@ Parquet files.
     LOOKUP    the driver reads and merges: starting a task takes longer than reading so few keys
     MERGE     workers read and merge splits, and add values that files do not have
 
-The first possible way is taken, in this order. RAW assumes that an engine's own reader works like Spark's: it finds
-columns by name, skips files with names that it regards as hidden, and reads a colon in a name as the end of a scheme.
+The first possible way is taken, in this order. If only some splits need a merge, a scan may be divided: the engine
+reads the other splits (`divide`). RAW assumes that an engine's own reader works like Spark's: it finds columns by name,
+skips files with names that it regards as hidden, and reads a colon in a name as the end of a scheme.
 RAW and the other ways must give the same rows of the same files: `scan.footers` decides whether RAW does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
@@ -38,6 +39,7 @@ from paimon_core.store.table_store import TableStore
 
 _CONNECTOR_BYTES = 2**23  # the average size of files that a connector of Hadoop reads
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # limits of one lookup
+_LEAST_DIVIDED = 4 * 2**20  # bytes: workers read less than this sooner than a second scan starts
 
 
 # Python compares these partition values as SQL does
@@ -78,15 +80,33 @@ def choose_execution(
     check_vectors_readable(store, request.columns)
     if is_answered:
         return Execution.METADATA
-    if (
-        (_is_local(store) or _opens_objects(plan, hadoop))
-        and _is_raw(store, plan, request)
-        and _opens_names(plan, opens_unicode)
-    ):
-        wanted = [f for f in store.schema.fields if f.name in request.columns]
-        if engines_read_alike(store, plan.splits, wanted):
-            return Execution.RAW
+    if _is_raw(store, plan, request, opens_unicode=opens_unicode, hadoop=hadoop):
+        return Execution.RAW
     return Execution.LOOKUP if _is_lookup(store, plan, request) else Execution.MERGE
+
+
+def divide(
+    store: TableStore,
+    plan: Plan,
+    request: ScanRequest,
+    *,
+    opens_unicode: bool = True,
+    hadoop: HadoopReader | None = None,
+) -> Mapping[Execution, Plan]:
+    """Divide a plan by the way to make its rows. Parameters as for `choose_execution`.
+
+    Return one entry with the whole plan, or two: RAW for splits that the engine reads itself, and MERGE for the rest.
+    """
+    chosen = choose_execution(store, plan, request, opens_unicode=opens_unicode, hadoop=hadoop)
+    plain = tuple(s for s in plan.splits if _is_plain(s, store.schema.id))
+    if chosen is not Execution.MERGE or sum(s.size for s in plain) < _LEAST_DIVIDED:
+        return {chosen: plan}
+    raw = replace(plan, splits=plain)
+    if not _is_raw(store, raw, request, opens_unicode=opens_unicode, hadoop=hadoop):
+        return {chosen: plan}
+    read_raw = set(map(id, plain))
+    rest = replace(plan, splits=tuple(s for s in plan.splits if id(s) not in read_raw))
+    return {Execution.RAW: raw, Execution.MERGE: rest} if rest.splits else {chosen: plan}
 
 
 def check_full_scan(store: TableStore, plan: Plan) -> None:
@@ -146,8 +166,23 @@ def _is_compacted(split: DataSplit) -> bool:
     return not split.needs_merge and (len(split.files) == 1 or all(f.level > 0 for f in split.files))
 
 
-def _is_raw(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
-    """Return whether Parquet files have exactly the requested rows and columns."""
+def _is_raw(
+    store: TableStore, plan: Plan, request: ScanRequest, *, opens_unicode: bool, hadoop: HadoopReader | None
+) -> bool:
+    """Return whether Parquet files have exactly the requested rows and columns, the engine opens them, and its reader
+    returns the same values as ours.
+    """
+    return (
+        (_is_local(store) or _opens_objects(plan, hadoop))
+        and _has_raw_columns(store, request)
+        and all(_is_plain(s, store.schema.id) for s in plan.splits)
+        and _opens_names(plan, opens_unicode)
+        and engines_read_alike(store, plan.splits, [f for f in store.schema.fields if f.name in request.columns])
+    )
+
+
+def _has_raw_columns(store: TableStore, request: ScanRequest) -> bool:
+    """Return whether an engine could read the requested columns from files of the table."""
     schema, options = store.schema, store.options
     return (
         not request.derived.is_log
@@ -157,7 +192,6 @@ def _is_raw(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
         and not _has_nanoseconds(schema)
         and not any(f.name in request.columns for f in described_fields(schema, options))
         and not has_case_twins(schema)
-        and all(_is_plain(s, schema.id) for s in plan.splits)
     )
 
 

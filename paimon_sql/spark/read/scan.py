@@ -4,7 +4,7 @@ lookup of keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -184,6 +184,30 @@ class MergeScan(PaimonScan):
         implements = _REPORTS
 
 
+class DividedScan(MergeScan):
+    """A scan with some splits that need a merge: Spark reads the other splits itself.
+
+    The strategy of `jvm/java/DividedScans.java` plans a union of the scans that `get` returns. Workers read all splits
+    if Spark joins by bucket, or if a session does not have the strategy.
+    """
+
+    def __init__(
+        self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan, parts: Sequence[PaimonScan]
+    ) -> None:
+        super().__init__(jvm, session, request, plan)
+        self.parts = tuple(parts)
+
+    def description(self) -> str:
+        return f"PaimonScan[divided] {self.about}"
+
+    def get(self) -> Any:
+        """Return the scans that together make the rows."""
+        return self.jvm.array(classes.SCAN, [self.jvm.fronted(part) for part in self.parts])
+
+    class Java:
+        implements = [*_REPORTS, classes.SUPPLIER]
+
+
 class ReducingScan(MergeScan):
     """A `MergeScan` that lets workers aggregate the rows they merged; Spark combines the workers' results."""
 
@@ -244,6 +268,13 @@ class PartitionedMergeScan(_RuntimeFiltered, MergeScan):
 
     class Java:
         implements = [*_REPORTS, classes.SUPPORTS_RUNTIME_FILTERING]
+
+
+class PartitionedDividedScan(_RuntimeFiltered, DividedScan):
+    """A `DividedScan` of a table with partitions. Spark filters its parts."""
+
+    class Java:
+        implements = [*_REPORTS, classes.SUPPORTS_RUNTIME_FILTERING, classes.SUPPLIER]
 
 
 class LookupScan(LocalScan):

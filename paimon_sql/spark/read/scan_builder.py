@@ -28,6 +28,7 @@ from paimon_core.scan.execution import (
     check_full_scan,
     check_row_positions,
     choose_execution,
+    divide,
     has_case_twins,
     is_answered_by_partitions,
 )
@@ -46,9 +47,11 @@ from paimon_sql.spark.read.filters import spark_prunes_soundly, translate_all
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.read.pushdown import aggregates_of, order_of
 from paimon_sql.spark.read.scan import (
+    DividedScan,
     LookupScan,
     MergeScan,
     PaimonScan,
+    PartitionedDividedScan,
     PartitionedMergeScan,
     PartitionedRawScan,
     PushedRequest,
@@ -179,17 +182,25 @@ class PaimonScanBuilder(Proxy):
         check_row_positions(store, plan, self.required.fieldNames())
         if self.reduction is not None:
             return ReducingScan(self.jvm, self.session, self._request, plan, self.reduction)
-        execution = self._execution(plan, self._hadoop)
-        if execution is Execution.LOOKUP:
+        return self._scan_of(plan)
+
+    def _scan_of(self, plan: Plan) -> Any:
+        unicode = self.jvm.opens_unicode_names
+        parts = divide(self.table.store, plan, self._asked_of_scan, opens_unicode=unicode, hadoop=self._hadoop)
+        if Execution.LOOKUP in parts:
             return LookupScan(self.jvm, self.session, self._request, plan)
         by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)
-        request = self._request
-        if execution is Execution.RAW:
-            request = replace(request, hadoop=self._hadoop)
-            scan: type[PaimonScan] = PartitionedRawScan if by_partitions else RawScan
-        else:
-            scan = PartitionedMergeScan if by_partitions else MergeScan
-        return scan(self.jvm, self.session, request, plan)
+        kinds: dict[Execution, type[PaimonScan]] = {
+            Execution.RAW: PartitionedRawScan if by_partitions else RawScan,
+            Execution.MERGE: PartitionedMergeScan if by_partitions else MergeScan,
+        }
+        request = self._request if Execution.RAW not in parts else replace(self._request, hadoop=self._hadoop)
+        of_part = request if len(parts) == 1 else replace(request, by_bucket=False)
+        scans = [kinds[kind](self.jvm, self.session, of_part, part) for kind, part in parts.items()]
+        if len(scans) == 1:
+            return scans[0]
+        divided = PartitionedDividedScan if by_partitions else DividedScan
+        return divided(self.jvm, self.session, request, plan, scans)
 
     def _describe(self, plan: Plan) -> str:
         filters = ", ".join(map(describe, self.pruning)) or "none"
@@ -266,16 +277,15 @@ class PaimonScanBuilder(Proxy):
         found = None if store.io.is_near else hadoop_reader(store.io, store.root)
         return found if found is not None and has_s3a(self.jvm) else None
 
-    def _execution(self, plan: Plan, hadoop: HadoopReader | None = None) -> Execution:
-        request = ScanRequest(tuple(self.required.fieldNames()), self.derived, conjunction(self.pruning))
+    @property
+    def _asked_of_scan(self) -> ScanRequest:
+        return ScanRequest(tuple(self.required.fieldNames()), self.derived, conjunction(self.pruning))
+
+    def _execution(self, plan: Plan) -> Execution:
         answered = self.reduction is not None and self._answer(self.reduction) is not None
+        unicode = self.jvm.opens_unicode_names
         return choose_execution(
-            self.table.store,
-            plan,
-            request,
-            is_answered=answered,
-            opens_unicode=self.jvm.opens_unicode_names,
-            hadoop=hadoop,
+            self.table.store, plan, self._asked_of_scan, is_answered=answered, opens_unicode=unicode
         )
 
     class Java:

@@ -42,6 +42,7 @@ from paimon_sql.spark.jvm.older.parameters import binds_late, has_parameters, re
 from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
+from paimon_sql.spark.jvm.scans.divided import install_divided_scans
 from paimon_sql.spark.jvm.sessions import (
     client_variables,
     current_catalog,
@@ -109,6 +110,7 @@ class PaimonParser(Proxy):
             self.is_new = False
             install_source_tasks(self.jvm, self.registry.session)
             install_described_columns(self.jvm, self.registry.session)
+            install_divided_scans(self.jvm, self.registry.session)
             if self.place is not None:
                 with suppress(Py4JJavaError, CapturedException):  # the database may have been dropped since
                     move_to(self.registry.session, *self.place)

@@ -22,6 +22,7 @@ from paimon_core.scan.execution import (
     check_row_positions,
     check_sizes,
     choose_execution,
+    divide,
     has_case_twins,
     is_answered_by_partitions,
 )
@@ -142,6 +143,56 @@ def test_workers_make_columns_that_files_do_not_hold(tmp_path: Path) -> None:
     assert chosen(blobs, plan, "k") is Execution.RAW
     nanos = make_store(tmp_path, COLUMNS | {"t": parse_type("TIMESTAMP(9)")})
     assert chosen(nanos, plan, "k") is Execution.MERGE
+
+
+def divided_plan(store: TableStore, *, plain: int, merged: int, **of_file: Any) -> Plan:
+    """Return a plan of a split that needs no merge and one that does, with files of these sizes in bytes."""
+    files = data_file(store, 0, 9, file_size=plain, **of_file), data_file(store, 0, 9, file_size=merged)
+    parts = plan_of(store, files[0]), plan_of(store, files[1], bucket=1, needs_merge=True)
+    return replace(parts[0], splits=parts[0].splits + parts[1].splits, files_total=2)
+
+
+def test_the_engine_reads_its_part_of_a_divided_plan(tmp_path: Path) -> None:
+    store, request = make_store(tmp_path, COLUMNS, keys=["k"]), ScanRequest(("k", "v"))
+    plan = divided_plan(store, plain=2**22, merged=10)
+    assert chosen(store, plan) is Execution.MERGE
+    parts = divide(store, plan, request)
+    assert {kind: part.splits for kind, part in parts.items()} == {
+        Execution.RAW: plan.splits[:1],
+        Execution.MERGE: plan.splits[1:],
+    }
+    assert all(part.files_total == 2 and part.table == plan.table for part in parts.values())
+
+
+def test_plans_that_are_not_divided(tmp_path: Path) -> None:
+    store, request = make_store(tmp_path, COLUMNS, keys=["k"]), ScanRequest(("k", "v"))
+    plan = divided_plan(store, plain=2**22, merged=10)
+    small = divided_plan(store, plain=2**22 - 1, merged=2**30)
+    assert divide(store, small, request) == {Execution.MERGE: small}
+    older = divided_plan(store, plain=2**22, merged=10, schema_id=store.schema.id + 1)
+    assert divide(store, older, request) == {Execution.MERGE: older}
+    hidden = divided_plan(store, plain=2**22, merged=10, file_name="_data-0.parquet")
+    assert divide(store, hidden, request) == {Execution.MERGE: hidden}
+    log = replace(request, derived=DerivedTable.AUDIT_LOG)
+    assert divide(store, plan, log) == {Execution.MERGE: plan}
+    lost = store.with_options({"scan.ignore-lost-files": "true"})
+    assert divide(lost, plan, request) == {Execution.MERGE: plan}
+    plain = replace(plan, splits=plan.splits[:1])
+    assert divide(store, plain, request) == {Execution.RAW: plain}
+    merged = replace(plan, splits=plan.splits[1:])
+    assert divide(store, merged, request) == {Execution.MERGE: merged}
+    one = replace(request, predicate=Compare("k", "=", 1))
+    assert divide(store, plan, one) == {Execution.LOOKUP: plan}
+    assert divide(store, replace(plan, splits=()), request) == {Execution.RAW: replace(plan, splits=())}
+
+
+def test_a_file_that_the_engine_reads_otherwise_stays_with_the_workers(tmp_path: Path) -> None:
+    store = make_store(tmp_path, COLUMNS, keys=["k"])
+    plan = divided_plan(store, plain=2**22, merged=10)
+    path = Path(store.root, "bucket-0", plan.splits[0].files[0].file_name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x" * 2**22)
+    assert divide(store, plan, ScanRequest(("k", "v"))) == {Execution.MERGE: plan}
 
 
 def test_names_that_differ_only_in_case(tmp_path: Path) -> None:
