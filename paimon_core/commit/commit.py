@@ -44,7 +44,7 @@ from paimon_core.commit.changes import CommitChange, Delta, Overwrite, changes_o
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
 from paimon_core.commit.global_indexes import outdated_indexes, stale_indexes
-from paimon_core.commit.once import OnceGuard, guard_of
+from paimon_core.commit.once import OnceGuard, UnrecordedGuard, guard_of
 from paimon_core.commit.other_writers import find_carried, is_replaced
 from paimon_core.commit.planned import check_planned
 from paimon_core.commit.publish import Publisher, PublishOutcome
@@ -178,7 +178,7 @@ class _Attempts:
     missing. `write_draft` checks again, unless the session knew the latest version before the check.
     """
 
-    guard: OnceGuard | None = None
+    guard: OnceGuard | UnrecordedGuard | None = None
     check: Callable[[], int | None] = lambda: None
     open: list[Draft] = field(default_factory=list)
     replaced: list[Snapshot] = field(default_factory=list)

@@ -39,6 +39,7 @@ class Once(enum.Enum):
 
     FREE = "none was made before"
     FOLLOWING = "others were made before, unless its identifier is 0"
+    ALONE = "it is the only commit of its user, and was not begun before the snapshot `begun_on`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,7 @@ class CommitInfo:
     watermark: int | None = None
     once: Once | None = None
     planned_on: Snapshot | None = None
+    begun_on: Snapshot | None = None
 
     def __post_init__(self) -> None:
         if self.operation is not None:

@@ -21,6 +21,9 @@ a snapshot is in one of these states:
   the commits of records, and corrects the records (`settle_records`). So this happens only if another engine expires
   snapshots. The commit is refused until the user decides, by 'write.stream.unknown-epoch'.
 
+A write in parts is a commit that has its user to itself (`Once.ALONE`). No record is kept, because each such commit
+would leave one: the snapshots since the write began show whether it was made. If some have expired, it is refused.
+
 Only one process creates a record, so no earlier snapshot is of its commit. Whatever is written to the record later
 stays true, even if it comes late, twice, or from two processes in any order.
 """
@@ -58,16 +61,20 @@ def check_not_made(store: TableStore, info: CommitInfo) -> None:
     Other commits pass. Raises `CommitConflictError` if snapshots no longer show whether it was made,
     `InvalidNameError`, `CorruptFileError`.
     """
-    if info.once is not None:
+    if info.once is Once.ALONE:
+        UnrecordedGuard(store, info).check(latest_snapshot(store))
+    elif info.once is not None:
         _search_all(store, info)
 
 
-def guard_of(store: TableStore, info: CommitInfo) -> OnceGuard | None:
+def guard_of(store: TableStore, info: CommitInfo) -> OnceGuard | UnrecordedGuard | None:
     """Return the guard of a commit that is made once, to be checked before each publish, or None for any other commit.
 
     Raises the same errors as `check_not_made`."""
     if info.once is None:
         return None
+    if info.once is Once.ALONE:
+        return UnrecordedGuard(store, info)
     for _ in range(_LOOKS):
         record, searched = _search_all(store, info)
         guard = OnceGuard(store, info, searched)
@@ -133,6 +140,37 @@ class OnceGuard:
 
     def write(self, *, made: bool) -> None:
         write_stream_commit(self.store, self.info.user, self.record(made=made))
+
+
+@dataclass(frozen=True, slots=True)
+class UnrecordedGuard:
+    """The guard of a commit that is the only one of its user."""
+
+    store: TableStore
+    info: CommitInfo
+
+    def check(self, latest: Snapshot | None) -> None:
+        """Search the snapshots from `latest`, the base of the next try, down to the one on which the write began.
+
+        Raises `AlreadyCommittedError` if one of them is this commit, `CommitConflictError` if some have expired.
+        """
+        begun, number = self.info.begun_on, 0 if latest is None else latest.id
+        while number > 0:
+            found = find_snapshot(self.store, number)
+            if found is not None and found.commit_user == self.info.user:
+                raise _already(self.store, self.info, f"it is snapshot {found.id}")
+            if begun is not None and number <= begun.id and (found is None or found.is_same(begun)):
+                return  # older snapshots, and a table that was rolled back, do not have this commit
+            if found is None:
+                raise CommitConflictError(
+                    f"Table {self.store.name}: snapshots that were made since this write began have expired, so it is "
+                    "unknown whether it was committed before. Nothing was committed now. Check whether the table has "
+                    "the rows. If it does not, write them again."
+                )
+            number -= 1
+
+    def made(self, snapshot: Snapshot | None) -> None:
+        """Do nothing: the snapshot itself is the record."""
 
 
 def settle_records(store: TableStore, expired: Sequence[Snapshot]) -> None:

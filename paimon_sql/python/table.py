@@ -30,7 +30,8 @@ from paimon_sql.python.versions import VersionChoice, at_version, chosen_options
 if TYPE_CHECKING:
     from paimon_sql.pictures.kinds import draw, kinds_of
     from paimon_sql.python.following import Follower, following_options
-    from paimon_sql.python.writing import append_rows, delete_rows, overwrite_rows, update_rows
+    from paimon_sql.python.planned_write import PlannedWrite
+    from paimon_sql.python.writing import append_rows, delete_rows, overwrite_rows, planned_write, update_rows
 else:
     draw = ImportedOnCall("paimon_sql.pictures.kinds", "draw")
     kinds_of = ImportedOnCall("paimon_sql.pictures.kinds", "kinds_of")
@@ -39,6 +40,7 @@ else:
     append_rows = ImportedOnCall("paimon_sql.python.writing", "append_rows")
     delete_rows = ImportedOnCall("paimon_sql.python.writing", "delete_rows")
     overwrite_rows = ImportedOnCall("paimon_sql.python.writing", "overwrite_rows")
+    planned_write = ImportedOnCall("paimon_sql.python.writing", "planned_write")
     update_rows = ImportedOnCall("paimon_sql.python.writing", "update_rows")
 
 
@@ -236,6 +238,26 @@ class PaimonTable:
         replaced. Other arguments and errors as for `append`.
         """
         overwrite_rows(self._written(options), data, partition, where, dynamic=dynamic)
+
+    def plan_write(
+        self,
+        *,
+        overwrite: bool = False,
+        partition: Mapping[str, Any] | None = None,
+        where: str | None = None,
+        dynamic: bool = False,
+        options: Mapping[str, str] | None = None,
+    ) -> PlannedWrite:
+        """Return a write for several processes that ends in one commit.
+
+        The value travels by `pickle`. Each process calls `write(data)`, which returns a part; one process calls
+        `commit(parts)`. Rows are appended, or upserted in a table with a primary key. With `overwrite`, rows are
+        replaced as by `overwrite`. With `commit.identifier` in `options`, `commit` may be called again after an
+        error: the commit is made once.
+
+        Raises `UnsupportedFeatureError` for a table with dynamic buckets, `InvalidDataError`, `NoPrivilegeError`.
+        """
+        return planned_write(self._written(options), overwrite, partition, where, dynamic=dynamic)
 
     def delete(self, where: str, options: Mapping[str, str] | None = None) -> None:
         """Delete the rows that satisfy a condition, in one commit; `where` as for `scan`.

@@ -39,20 +39,17 @@ from paimon_core.scan.execution import is_answered_by_partitions
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.features import check_seen_whole
 from paimon_core.table import Table
-from paimon_core.write.writer import open_writer, written
-from paimon_sql.python.assignment import AssignedRows, rows_of
+from paimon_sql.python.assignment import AssignedRows
 from paimon_sql.python.checks import RowChecks
 from paimon_sql.python.executor import ThreadExecutor
+from paimon_sql.python.planned_write import PlannedWrite
 from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.where.condition import Computed, Condition
 
 
 def append_rows(table: Table, data: Any, *, upserts: bool) -> None:
     """Append rows to a table without a key, or upsert rows into a table with one. Raises as `PaimonTable.append`."""
-    if table.store.options[UPSERT_KEY]:
-        raise UnsupportedFeatureError(
-            f"Table {table.name} has '{UPSERT_KEY.key}': its rows are merged by MERGE INTO, which needs Spark."
-        )
+    _check_mergeable(table)
     if upserts is not table.store.has_primary_key:
         wanted = "append" if upserts else "upsert"
         raise UnsupportedFeatureError(
@@ -65,18 +62,35 @@ def overwrite_rows(
     table: Table, data: Any, partition: Mapping[str, Any] | None, where: str | None, *, dynamic: bool
 ) -> None:
     """Replace rows of a table by others. Raises as `PaimonTable.overwrite`."""
+    _write(table, data, *_replaced(table, partition, where, dynamic=dynamic))
+
+
+def planned_write(
+    table: Table, overwrites: bool, partition: Mapping[str, Any] | None, where: str | None, *, dynamic: bool
+) -> PlannedWrite:
+    """Return a write for several processes. Raises as `PaimonTable.plan_write`."""
+    if not overwrites and (partition is not None or where is not None or dynamic):
+        raise InvalidDataError("Only an overwrite replaces rows: pass overwrite=True with partition, where or dynamic.")
+    overwrite, fixed = _replaced(table, partition, where, dynamic=dynamic) if overwrites else (None, {})
+    if overwrite is None:
+        _check_mergeable(table)
+    return PlannedWrite.begin(table, overwrite, fixed).in_parts()
+
+
+def _replaced(
+    table: Table, partition: Mapping[str, Any] | None, where: str | None, *, dynamic: bool
+) -> tuple[Overwrite, dict[str, pa.Scalar]]:
+    """Return the rows that an overwrite replaces, and the values of partition columns in all new rows."""
     if sum((partition is not None, where is not None, dynamic)) > 1:
         raise InvalidDataError("An overwrite replaces either a partition, a condition, or the partitions of the rows.")
     if partition is not None:
         fixed = _partition_values(table, partition)
         known = {name: _internal(value) for name, value in fixed.items()}
         fields = table.schema.field_by_name
-        predicate = equals(known, [core_value(v, fields[n]) for n, v in known.items()])
-        _write(table, data, Overwrite(predicate=predicate), fixed)
-    elif where is not None:
-        _write(table, data, Overwrite(predicate=_of_partitions(table, where)), {})
-    else:
-        _write(table, data, Overwrite(dynamic=dynamic), {})
+        return Overwrite(predicate=equals(known, [core_value(v, fields[n]) for n, v in known.items()])), fixed
+    if where is not None:
+        return Overwrite(predicate=_of_partitions(table, where)), {}
+    return Overwrite(dynamic=dynamic), {}
 
 
 def delete_rows(table: Table, where: str) -> None:
@@ -109,23 +123,18 @@ def update_rows(table: Table, assignments: Mapping[str, Any], where: str | None)
     _change(table, rules, _updated(table, rows, computed, checks, keeps=rules.moves_rows))
 
 
+def _check_mergeable(table: Table) -> None:
+    if table.store.options[UPSERT_KEY]:
+        raise UnsupportedFeatureError(
+            f"Table {table.name} has '{UPSERT_KEY.key}': its rows are merged by MERGE INTO, which needs Spark."
+        )
+
+
 # -- new rows ---------------------------------------------------------------------------------------------------------
 def _write(table: Table, data: Any, overwrite: Overwrite | None, fixed: Mapping[str, pa.Scalar]) -> None:
-    table.check_writable()
-    info = table.commit_info(Operation.WRITE if overwrite is None else Operation.OVERWRITE)
-    given = AssignedRows(table.store, fixed).batches(rows_of(data, table.schema.fields))
-    rows = _by_partition(table, RowChecks.of(table).passed(given))
-    base, store = table.assignment_base(1, overwrite), table.write_store(overwrites=overwrite is not None)
-    planned = table.for_write()
-    writer = open_writer(store, sequence_start=planned.max_sequence_number() + 1, base=base)
-    insert_rows(planned, written(writer, rows), info, ThreadExecutor(), overwrite)
-
-
-def _by_partition(table: Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Sort the rows of each batch by partition: rows of a partition that come together fill whole files."""
-    keys = [(name, "ascending") for name in table.schema.partition_keys]
-    for batch in batches:
-        yield batch.sort_by(keys) if keys else batch
+    write = PlannedWrite.begin(table, overwrite, fixed)
+    part = write.write(data)  # no other process has it, so a failed commit deletes its files
+    insert_rows(write.table, part.messages, write.info, ThreadExecutor(), overwrite)
 
 
 def _partition_values(table: Table, partition: Mapping[str, Any]) -> dict[str, pa.Scalar]:

@@ -148,3 +148,21 @@ def test_a_table_loaded_before_the_constraint_is_not_written_past_it(lake: Paimo
     with pytest.raises(CommitConflictError, match="was added while the rows were written"):
         table.append([{"k": 2, "v": -1}])
     assert len(rows(table)) == 1
+
+
+def test_parts_of_a_write_are_checked(lake: PaimonCatalog) -> None:
+    table = created(lake, "append", {})
+    before = table.plan_write()
+    unchecked = before.write([{"k": 1, "v": -1}])
+    ((key, value),) = check("v > 0", "v").items()
+    lake.inner.alter_table(table.identifier, [SetOption(key, value)])
+    latest = lake.table("default.t").inner.with_options({"snapshot.ignore-empty-commit": "false"})
+    latest.commit((), latest.commit_info())
+    with pytest.raises(CommitConflictError, match="was added while the rows were written"):
+        before.commit([unchecked])
+    before.abort([unchecked])
+    write = lake.table("default.t").plan_write()
+    with pytest.raises(InvalidDataError, match="v > 0"):
+        write.write([{"k": 2, "v": -1}])
+    write.commit([write.write([{"k": 2, "v": 1}])])
+    assert [r["k"] for r in rows(table)] == [2]
