@@ -112,6 +112,8 @@ def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: 
     if found is None:
         return None
     field, text = found
+    if field.type.kind is Kind.CHAR:  # as it was written: with spaces at its end, or without them
+        return pa.scalar(None if text == default_name else text, pa.string())
     if field.type.kind in (Kind.BINARY, Kind.VARBINARY) and _BYTES_OF_PYTHON.fullmatch(text):
         return pa.scalar(ast.literal_eval(text), pa.binary())
     return typed_texts([None if text == default_name else text], field.type)[0]

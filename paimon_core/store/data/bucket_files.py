@@ -59,7 +59,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.counted_rows import check_counts
-from paimon_core.store.data.old_partition_times import old_times, with_old_times
+from paimon_core.store.data.partition_columns import values_of_folder, with_values
 from paimon_core.store.data.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.data.snapshot_ordering import in_snapshot_order
 from paimon_core.store.data.time_units import with_stored_times
@@ -209,8 +209,8 @@ class BucketFiles:
             unread=self.unread,
             row_count=file.row_count,
         )
-        times = old_times(self.fields, missing) if file_format.extension == "orc" and keys else {}
-        yield from with_old_times(self._as_now(path, file, request, partial(read, file_format, io)), times)
+        values = values_of_folder(self.fields, missing) if file_format.extension == "orc" and keys else {}
+        yield from with_values(self._as_now(path, file, request, partial(read, file_format, io)), values)
 
     def _as_now(
         self,

@@ -1,4 +1,6 @@
-"""ORC files of Java have the last second before 1970 one second later: partitions and buckets still find their rows."""
+"""ORC files of Java have the last second before 1970 one second later, and CHAR values without spaces at the end:
+partition columns have the values of their folders, and filters find the rows.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.arrow.types import arrow_schema
-from paimon_core.expressions.predicate import Compare, In, Predicate
+from paimon_core.expressions.predicate import Compare, In, IsNull, Predicate
 from paimon_core.scan.read import read_split
 from paimon_core.spec.binary_row import EMPTY_ROW, encode_body, encode_row
 from paimon_core.spec.hashing.murmur import bucket_of, murmur3_row
@@ -88,3 +90,21 @@ def test_a_filter_finds_the_later_time_in_the_bucket_of_the_earlier(tmp_path: Pa
     for predicate in (Compare("t", "=", (millis + LATER, 0)), In("t", [(5000, 0), (millis + LATER, 0)])):
         assert times_of(table, predicate) == [millis + LATER]
     assert times_of(table, Compare("t", "=", (millis + 5 * LATER, 0))) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "stored"), [("z    ", "z    "), ("z    ", "z"), ("z", "z"), ("  z", "  z"), (None, None)]
+)
+def test_a_partition_by_char_has_the_spaces_of_its_folder(
+    tmp_path: Path, folder: str | None, stored: str | None
+) -> None:
+    table = created(tmp_path, "CHAR(5)", ["t"], bucket="-1")
+    partition = encode_row([parse_type("CHAR(5)")], [folder])
+    path = Path(table.store.bucket_dir(partition, 0)) / "data-1.orc"
+    path.parent.mkdir(parents=True)
+    po.write_table(pa.table({"k": pa.array([1], pa.int32()), "t": pa.array([stored], pa.string())}), path)
+    file = data_file(table.store, 1, 1, file_name=path.name, file_size=path.stat().st_size)
+    table.commit_or_abort([CommitMessage(partition=partition, bucket=0, total_buckets=-1, new_files=(file,))], info())
+    for predicate in (None, IsNull("t") if folder is None else Compare("t", "=", folder)):
+        (split,) = table.plan(table.latest_snapshot(), predicate).splits
+        assert [b.column(1).to_pylist() for b in read_split(table.store, split, COLUMNS, predicate)] == [[folder]]
