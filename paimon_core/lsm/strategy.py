@@ -23,6 +23,7 @@ from paimon_core.options import (
     DELTA_COMMITS,
     FORCE_LOOKUP,
     FORCE_UP_LEVEL_0,
+    IGNORE_DELETE,
     INCREMENTAL_SIZE_THRESHOLD,
     LOOKUP_COMPACT,
     LOOKUP_MAX_INTERVAL,
@@ -116,8 +117,10 @@ def looks_up(options: TableOptions, unit: CompactUnit) -> bool:
 def holds_whole_rows(options: TableOptions) -> bool:
     """Return whether a row above level 0 includes all older rows of its key.
 
-    Its compaction looked them up, so another merge would count them twice."""
-    return waits_for_compaction(options) and not newest_wins(options)
+    Its compaction looked them up, so another merge would count them twice, or would skip a delete that replaced them.
+    """
+    replaces = newest_wins(options) and not options[IGNORE_DELETE]
+    return waits_for_compaction(options) and not replaces
 
 
 def newest_wins(options: TableOptions) -> bool:

@@ -16,7 +16,7 @@ from paimon_core.expressions.predicate import And, Compare, Predicate
 from paimon_core.lsm.runs import sections
 from paimon_core.scan.read import read_split
 from paimon_core.spec.split import DataSplit
-from paimon_core.spec.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataField, RowType
+from paimon_core.spec.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, DataField, DataType, RowType
 from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
 from paimon_core.store.file_fields import file_fields
 from paimon_core.store.schemas import create_schema
@@ -188,3 +188,22 @@ def test_sequence_numbers_are_read_where_metadata_does_not_order_rows(
         numbers = batch.to_pydict().get("_SEQUENCE_NUMBER")
         assert numbers == (None if values_only and ordered else [0, start + 1, start])
         assert ("_VALUE_KIND" in batch.schema.names) != values_only
+
+
+@pytest.mark.parametrize(("looked_up", "rows"), [("true", []), ("false", [1])])
+def test_a_delete_above_level_0_replaces_its_row_although_deletes_are_ignored(
+    tmp_path: Path, looked_up: str, rows: list[int]
+) -> None:
+    """A version without `ignore-delete` compacted it. Java reads the row of the lowest level above 0 alone."""
+    columns: dict[str, DataType] = {"k": INT, "v": INT}
+    plain = make_store(tmp_path, columns, keys=["k"], bucket="1")
+    files = []
+    for kind, level in ((0, 5), (3, 4)):
+        writer = open_writer(plain, sequence_start=level)
+        writer.write(make_batch(plain, [(1, 10)]).append_column("_VALUE_KIND", pa.array([kind], pa.int8())))
+        ((bucket, (file,)),) = files_of(writer.finish()).items()
+        files.append(replace(file, level=level))
+    ignoring = {"ignore_delete": "true", "deletion_vectors__enabled": looked_up}
+    store = make_store(tmp_path, columns, keys=["k"], bucket="1", **ignoring)
+    split = DataSplit(partition=bucket[0], bucket=0, bucket_dir=store.bucket_dir(*bucket), files=tuple(files))
+    assert [k for b in read_split(store, split, ["k"]) for k in b.column(0).to_pylist()] == rows
