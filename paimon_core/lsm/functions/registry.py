@@ -121,7 +121,8 @@ def _collect(field: DataField, options: FieldOptions) -> Kernel:
 
 
 def _listagg(field: DataField, options: FieldOptions) -> Kernel:
-    return texts.Listagg(options.text("list-agg-delimiter") or ",", options.flag("distinct"))
+    delimiter = options.text("list-agg-delimiter")  # "" joins texts without a delimiter
+    return texts.Listagg("," if delimiter is None else delimiter, options.flag("distinct"))
 
 
 def _keytime(field: DataField, options: FieldOptions) -> Kernel:

@@ -256,3 +256,10 @@ def test_columns_that_decide_are_read_with_those_asked_for() -> None:
     assert columns_to_merge(schema, TableOptions(options | {"sequence.field": "s"}), frozenset("g")) == {"g", "s"}
     removing = options | {"partial-update.remove-record-on-sequence-group": "h"}
     assert columns_to_merge(schema, TableOptions(removing), frozenset()) == {"h"}
+
+
+@pytest.mark.parametrize(("delimiter", "joined"), [({}, "x,y"), ({"fields__v__list_agg_delimiter": ""}, "xy")])
+def test_an_empty_delimiter_joins_texts_without_one(delimiter: dict[str, str], joined: str) -> None:
+    options = options_of({"v": "listagg"}, merge_engine="aggregation", **delimiter)
+    rows = [(1, (0, {"v": v})) for v in ("x", None, "", "y")]
+    assert merged({"v": STRING}, options, rows) == [(1, 0, {"v": joined})]
