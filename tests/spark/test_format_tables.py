@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.support.surroundings import machine_zone
 
 pytestmark = pytest.mark.spark
 
 
-def rows(spark: SparkSession, sql: str) -> list[tuple[object, ...]]:
-    return sorted((tuple(r) for r in spark.sql(sql).collect()), key=str)
+def rows(spark: SparkSession, sql: str, **frames: DataFrame) -> list[tuple[object, ...]]:
+    return sorted((tuple(r) for r in spark.sql(sql, **frames).collect()), key=str)
 
 
 def test_partitions_come_and_go(spark: SparkSession, warehouse: str) -> None:
@@ -151,6 +153,22 @@ def test_folders_of_partitions_in_another_case(spark: SparkSession, warehouse: s
     spark.sql("TRUNCATE TABLE f PARTITION (PT = 2)")
     spark.sql("INSERT OVERWRITE f /*+ OPTIONS('dynamic-partition-overwrite'='true') */ SELECT 30, 3")
     assert rows(spark, "SELECT * FROM f ORDER BY k") == [(10, 1), (30, 3)]
+
+
+def test_moments_of_sparks_own_files(spark: SparkSession, warehouse: str) -> None:
+    """As Spark's own reader gives them, in the zone of any machine. New York repeats an hour on 2024-11-03."""
+    columns = "k INT, t TIMESTAMP, a ARRAY<STRUCT<x: TIMESTAMP>>"
+    with machine_zone(spark, "America/New_York"):
+        made = spark.sql("SELECT CAST(id AS INT) AS k, timestamp_seconds(1730606400 + 1800 * id) AS t FROM range(12)")
+        made = made.selectExpr("k", "t", "array(named_struct('x', t)) AS a")
+        for name in ("parquet", "orc", "json"):
+            spark.sql(f"CREATE TABLE {name}_t ({columns}) USING {name}")
+            folder = f"{warehouse}/default.db/{name}_t"
+            made.coalesce(1).write.format(name).mode("append").save(folder)
+            its = spark.read.schema(columns).format(name).load(f"{folder}/part-*")
+            query = f"SELECT k, unix_micros(t), unix_micros(a[0].x) FROM {name}_t"
+            assert rows(spark, query) == rows(its.sparkSession, query.replace(f"{name}_t", "{its}"), its=its)
+            assert rows(spark, f"SELECT count(*) FROM {name}_t WHERE t > timestamp_seconds(1730610000)") == [(9,)]
 
 
 def test_names_in_another_case(spark: SparkSession, warehouse: str) -> None:

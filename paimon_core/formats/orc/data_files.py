@@ -20,7 +20,14 @@ from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.orc.layout import check_tail, read_tail
 from paimon_core.formats.orc.nested import without_char_spaces
 from paimon_core.formats.orc.stripe_checks import check_stripe
-from paimon_core.formats.orc.timestamps import has_old_clocks, is_found_by_rules, stripe_times, times_as_numbers
+from paimon_core.formats.orc.timestamps import (
+    has_old_clocks,
+    is_found_by_rules,
+    is_utc,
+    moments_without_zone,
+    stripe_times,
+    times_as_numbers,
+)
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
 from paimon_core.formats.stats import ValueStats
@@ -79,10 +86,12 @@ class OrcFormat:
             sources = request_sources(list(file.schema), request)
             names = _selection(file.schema, [s for s in sources if s is not None])
             metadata = field_metadata(file.schema)
+            moments = moments_without_zone(file, tail, sources, request.fields)
             for i in range(file.nstripes):
                 zone = check_stripe(source, tail, tail.stripes[i], near=io.is_near)
-                stripe = None if is_found_by_rules(zone) else _natively(file, i, names, zone)
-                stripe = _by_rules(file, source, i, names, request.path) if stripe is None else stripe
+                own = frozenset() if is_utc(zone) else moments
+                stripe = None if own or is_found_by_rules(zone) else _natively(file, i, names, zone)
+                stripe = _by_rules(file, source, i, names, (request.path, own)) if stripe is None else stripe
                 stripe.validate(full=True)  # ORC files have no checksums, so texts may be invalid UTF-8
                 stripe = without_char_spaces(stripe, file.schema, tail)
                 if metadata:
@@ -259,13 +268,16 @@ def _size(arrow: pa.DataType) -> int:
 
 
 def _by_rules(
-    file: po.ORCFile, source: pa.NativeFile, index: int, names: list[str] | None, path: str
+    file: po.ORCFile, source: pa.NativeFile, index: int, names: list[str] | None, times: tuple[str, frozenset[int]]
 ) -> pa.RecordBatch:
-    """Read a stripe, and compute its times here instead of by pyarrow."""
+    """Read a stripe, and compute its times here instead of by pyarrow. `times` are the file's path and the columns
+    without a zone that have moments.
+    """
     tail = read_tail(source)
     numbers = pa.PythonFile(times_as_numbers(source, tail, index), mode="r")
     stripe = po.ORCFile(numbers).read_stripe(index, columns=names)
-    return stripe_times(path, source, tail, index).restored(stripe, file.schema)
+    path, moments = times
+    return stripe_times(path, source, tail, index, moments).restored(stripe, file.schema)
 
 
 def _natively(file: po.ORCFile, index: int, names: list[str] | None, zone: str) -> pa.RecordBatch | None:

@@ -7,10 +7,14 @@ seconds, from the same file with a footer that declares the columns of times as 
 The stripe names the time zone of the writer's clock. pyarrow only finds names of regions. Java's writers also write
 names such as `GMT+08:00` and `PST`, which `paimon_core.time_zones` resolves. In zones other than UTC, pyarrow reads old
 times differently from Java: local mean times, and a second of the times around the epoch.
+
+Spark writes a TIMESTAMP, which is a moment, as ORC's time without a zone: the stored seconds are then the moment
+itself. Paimon's own writers store the moment's wall clock of UTC instead.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
@@ -18,6 +22,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.orc as po
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_array, fixed_values, int64_array, validity
@@ -37,11 +42,13 @@ from paimon_core.formats.orc.layout import (
 from paimon_core.formats.orc.nested import changed_columns
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
 from paimon_core.spec.encodings.varints import encode_varint
+from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.time_zones import SHORT_NAMES, time_zone
 
 _SECONDARY = 5
 _TIMES = (TIMESTAMP, TIMESTAMP_INSTANT)
 _UTC = ("UTC", "GMT", "Etc/UTC")
+_OF_SPARK = b"org.apache.spark.version"  # in the metadata of the files that Spark writes
 # 1973-01-01: no zone has had local mean time since then
 _SETTLED = fixed_array(np.array([94_694_400_000]), pa.timestamp("ms"))[0]
 
@@ -64,6 +71,10 @@ def is_found_by_rules(zone: str) -> bool:
     return False
 
 
+def is_utc(zone: str) -> bool:
+    return zone in _UTC
+
+
 def has_old_clocks(stripe: pa.RecordBatch, zone: str) -> bool:
     """Return whether pyarrow may have read other times of a stripe than Java wrote in a time zone."""
     return zone not in _UTC and any(map(_has_old_clocks, stripe.columns))
@@ -81,12 +92,16 @@ def _has_old_clocks(column: pa.Array) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StripeTimes:
-    """The parts of the times of one stripe besides seconds: nanoseconds by column, and the writer's time zone."""
+    """The parts of the times of one stripe besides seconds: nanoseconds by column, and the writer's time zone.
+
+    `moments` are the numbers of the columns without a zone that have moments.
+    """
 
     path: str
     tail: OrcTail
     nanos: dict[int, NDArray[np.int64]]
     zone: str
+    moments: frozenset[int] = frozenset()
 
     def restored(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         """Return a batch of numbers with the types of `schema`, the file's schema, and times in microseconds."""
@@ -94,10 +109,11 @@ class StripeTimes:
 
     def _part(self, part: pa.Array, index: int) -> pa.Array:
         kind = self.tail.types[index].kind
-        return self._times(part, index, instant=kind == TIMESTAMP_INSTANT) if kind in _TIMES else part
+        return self._times(part, index, is_instant=kind == TIMESTAMP_INSTANT) if kind in _TIMES else part
 
-    def _times(self, column: pa.Array, index: int, *, instant: bool) -> pa.Array:
-        valid, zone = validity(column), UTC if instant else self._clock()
+    def _times(self, column: pa.Array, index: int, *, is_instant: bool) -> pa.Array:
+        valid, zone = validity(column), UTC if is_instant else self._clock()
+        is_moment = is_instant or index in self.moments
         nanos = np.zeros(len(column), dtype=np.int64)
         found = self.nanos.get(index, nanos[:0])
         if len(found) != valid.sum():
@@ -105,12 +121,12 @@ class StripeTimes:
         nanos[valid] = found
         seconds = fixed_values(column, np.int64) + int(datetime(2015, 1, 1, tzinfo=zone).timestamp())
         seconds = np.where((seconds < 0) & (nanos > 999_999), seconds - 1, seconds)
-        if not isinstance(zone, ZoneInfo):
+        if not isinstance(zone, ZoneInfo) and not is_moment:
             seconds = seconds + int((zone.utcoffset(None) or timedelta()).total_seconds())
         micros = int64_array(seconds * 1_000_000 + nanos // 1000).view(pa.timestamp("us", "UTC"))
-        if isinstance(zone, ZoneInfo) and zone.key not in _UTC:
+        if isinstance(zone, ZoneInfo) and zone.key not in _UTC and not is_moment:
             micros = pc.local_timestamp(micros.cast(pa.timestamp("us", zone.key)))
-        result = micros.cast(pa.timestamp("us", "UTC" if instant else None))
+        result = micros.cast(pa.timestamp("us", "UTC" if is_moment else None))
         return pc.if_else(pa.array(valid), result, None) if column.null_count else result
 
     def _clock(self) -> tzinfo:
@@ -122,7 +138,42 @@ class StripeTimes:
             ) from e
 
 
-def stripe_times(path: str, source: pa.NativeFile, tail: OrcTail, index: int) -> StripeTimes:
+def moments_without_zone(
+    file: po.ORCFile, tail: OrcTail, sources: Sequence[str | None], fields: Sequence[DataField]
+) -> frozenset[int]:
+    """Return the numbers of the columns that `fields` read as moments and that a file of Spark stores without a zone.
+    `sources` are the names of the fields' columns in the file.
+    """
+    if _OF_SPARK not in (file.metadata or {}):
+        return frozenset()
+    numbers = dict(zip(file.schema.names, tail.types[0].below, strict=True))
+    found: set[int] = set()
+    for source, field in zip(sources, fields, strict=True):
+        if source is not None:
+            _add_moments(found, tail, numbers[source], file.schema.field(source).type, field.type)
+    return frozenset(found)
+
+
+def _add_moments(found: set[int], tail: OrcTail, number: int, arrow: pa.DataType, wanted: DataType) -> None:
+    column = tail.types[number]
+    match wanted:
+        case RowType(fields=fields) if pa.types.is_struct(arrow):
+            by_name = {f.name.lower(): f.type for f in fields}
+            for below, part in zip(column.below, arrow, strict=True):
+                if (kind := by_name.get(part.name.lower())) is not None:
+                    _add_moments(found, tail, below, part.type, kind)
+        case MapType(key=key, value=value) if pa.types.is_map(arrow):
+            _add_moments(found, tail, column.below[0], arrow.key_type, key)
+            _add_moments(found, tail, column.below[1], arrow.item_type, value)
+        case CollectionType(element=element) if pa.types.is_list(arrow):
+            _add_moments(found, tail, column.below[0], arrow.value_type, element)
+        case _ if wanted.kind is Kind.TIMESTAMP_LTZ and column.kind == TIMESTAMP:
+            found.add(number)
+
+
+def stripe_times(
+    path: str, source: pa.NativeFile, tail: OrcTail, index: int, moments: frozenset[int] = frozenset()
+) -> StripeTimes:
     """Read the parts of a stripe's times besides the whole seconds. Raises `ValueError`."""
     streams, zone = read_streams(source, tail, tail.stripes[index])
     nanos = {
@@ -130,7 +181,7 @@ def stripe_times(path: str, source: pa.NativeFile, tail: OrcTail, index: int) ->
         for s in streams
         if s.kind == _SECONDARY and s.column < len(tail.types) and tail.types[s.column].kind in _TIMES
     }
-    return StripeTimes(path, tail, nanos, zone)
+    return StripeTimes(path, tail, nanos, zone, moments)
 
 
 def _nanoseconds(data: bytes) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from paimon_core.formats.orc.timestamps import stripe_times
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.encodings.varints import encode_varint
 from paimon_core.spec.types import DataField, parse_type
+from paimon_core.time_zones import time_zone
 from tests.support.examples import examples
 
 FAR = [-62_135_596_800_000, 253_402_300_799_999, -1, -999, -1000, 0, 1, 1_700_000_000_123]
@@ -80,8 +81,8 @@ def test_damage_is_named(tmp_path: Path) -> None:
             assert isinstance(error, (CorruptFileError, UnfamiliarFormError)) or "cannot be read as" in str(error)
 
 
-def with_zone(data: bytes, zone: str) -> bytes:
-    """An ORC file of one stripe whose writer had another time zone."""
+def with_zone(data: bytes, zone: str, more: bytes = b"") -> bytes:
+    """An ORC file of one stripe whose writer had another time zone, with `more` fields in its footer."""
     tail = read_tail(pa.BufferReader(data))
     (stripe,) = tail.stripes
 
@@ -97,7 +98,7 @@ def with_zone(data: bytes, zone: str) -> bytes:
 
     footer = packed(replaced(read_stripe_footer(pa.BufferReader(data), tail, stripe), 3, zone.encode()))
     information = next(v for number, v, _ in messages(tail.footer) if number == 3)
-    content = packed(replaced(tail.footer, 3, replaced(information, 4, encode_varint(len(footer)))))
+    content = packed(replaced(tail.footer, 3, replaced(information, 4, encode_varint(len(footer)))) + more)
     statistics = data[stripe.footer_start + stripe.footer_size : tail.footer_start]
     postscript = replaced(tail.postscript, 1, encode_varint(len(content)))
     return data[: stripe.footer_start] + footer + statistics + content + postscript + bytes([len(postscript)])
@@ -144,6 +145,48 @@ def test_a_file_is_read_alike_by_its_rules_and_by_pyarrow(tmp_path: Path, monkey
         with monkeypatch.context() as patch:
             patch.setattr("paimon_core.formats.orc.data_files.is_found_by_rules", lambda zone: True)
             assert pa.Table.from_batches(OrcFormat().read(LocalFileIO(), request)).equals(native)
+
+
+def user_metadata(key: bytes, value: bytes) -> bytes:
+    """Field 5 of an ORC footer."""
+    item = b"\x0a" + encode_varint(len(key)) + key + b"\x12" + encode_varint(len(value)) + value
+    return b"\x2a" + encode_varint(len(item)) + item
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Shanghai", "+08:00", "PST", "UTC"])
+def test_moments_that_spark_wrote_without_a_zone(tmp_path: Path, zone: str) -> None:
+    """Spark stores the seconds of the moment. Paimon's writers store the wall clock of UTC in the writer's zone."""
+    start = datetime(2024, 11, 3, 4, tzinfo=UTC)  # New York repeats the hour from 5:00 on
+    moments = [start + timedelta(minutes=20 * i, microseconds=i) for i in range(12)] + [None]
+    # pyarrow counts from 2015 in UTC, other writers from 2015 in their zone
+    base = datetime(2015, 1, 1, tzinfo=UTC) - datetime(2015, 1, 1, tzinfo=time_zone(zone))
+    kinds = {
+        "t": (TIMES["ltz"], lambda m: m),
+        "n": (TIMES["ntz"], lambda m: m),
+        "a": ({"type": "ARRAY", "element": TIMES["ltz"]}, lambda m: [m]),
+        "r": ({"type": "ROW", "fields": [{"id": 9, "name": "x", "type": TIMES["ltz"]}]}, lambda m: {"x": m}),
+        "m": ({"type": "MAP", "key": "STRING", "value": TIMES["ltz"]}, lambda m: [("k", m)]),
+    }
+    naive = pa.timestamp("us")
+    types = {"a": pa.list_(naive), "r": pa.struct([("x", naive)]), "m": pa.map_(pa.string(), naive)}
+    stored = [None if m is None else (m + base).replace(tzinfo=None) for m in moments]
+    columns = {name: pa.array([shape(s) for s in stored], types.get(name, naive)) for name, (_, shape) in kinds.items()}
+    path = tmp_path / "f.orc"
+    po.write_table(pa.table(columns), path)
+    data, spark = path.read_bytes(), user_metadata(b"org.apache.spark.version", b"4.0.0")
+    fields = tuple(DataField(id=i, name=n, type=parse_type(kind)) for i, (n, (kind, _)) in enumerate(kinds.items()))
+
+    def found(more: bytes) -> dict[str, list[object]]:
+        path.write_bytes(with_zone(data, zone, more))
+        read = pa.Table.from_batches(OrcFormat().read(LocalFileIO(), ReadRequest(str(path), fields)))
+        return {name: read.column(name).to_pylist() for name in read.schema.names}
+
+    ours, of_spark = found(b""), found(spark)
+    for name in "tarm":
+        assert of_spark[name] == [kinds[name][1](m) for m in moments]
+    assert of_spark["n"] == ours["n"]
+    walls = [None if m is None else m.astimezone(time_zone(zone)).replace(tzinfo=UTC) for m in moments]
+    assert ours["t"] == walls
 
 
 def test_times_around_the_epoch_and_of_local_mean_time_are_those_that_java_wrote(tmp_path: Path) -> None:
