@@ -144,7 +144,9 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
 _OTHERS = (Option(k, parse, None, "", supported=False) for parse, keys in _ELSEWHERE.items() for k in keys)
 OPTIONS: Mapping[str, Option[Any]] = MappingProxyType({o.key: o for o in (*TABLE_OPTIONS, *_OTHERS)})
 _BY_ALIAS = {alias: option for option in TABLE_OPTIONS for alias in option.aliases}
-_SPELLED = {key.lower(): key for key in (*_BY_ALIAS, *OPTIONS)}
+# options of reads and writes that no table has
+_OF_USES = ("branch", "scan.version")
+_SPELLED = {key.lower(): key for key in (*_BY_ALIAS, *OPTIONS, *_OF_USES)}
 
 
 # options of columns: the names of columns are between these words, and their case counts

@@ -116,5 +116,11 @@ def test_options_of_one_read_take_any_case_and_none_of_other_formats(table: Any)
         for read in ("t", "`t$files`"):
             with pytest.raises(PySparkException, match=f"cannot be read with the option '{name}'"):
                 table.read.option(name, "1").table(read).collect()
+    table.sql("CALL sys.create_branch('t', 'b')")
+    table.sql("INSERT INTO t$branch_b VALUES (9, 9, 9)")
+    assert table.sql("SELECT * FROM t WITH ('BRANCH' = 'b')").collect() == [(9, 9, 9)]
+    table.range(1).selectExpr("8 AS k", "8 AS v", "8 AS p").write.option("Branch", "b").mode("append").saveAsTable("t")
+    assert table.read.option("BRANCH", "b").table("t").count() == 2
+    assert table.table("t").count() == 3
     with pytest.raises(AnalysisException, match="write 'primary-key'"):
         table.sql("CREATE TABLE u (k INT) TBLPROPERTIES ('PRIMARY-KEY' = 'k')")

@@ -73,5 +73,5 @@ def _stream(reader: Any, registry: CatalogRegistry | None, name: str, options: d
     install_stream_columns(jvm, java_session(session))
     branch = None if registry is None else named_branch(registry, name, options)
     if branch is not None:
-        name, options = branch, {k: v for k, v in options.items() if k != BRANCH_OPTION}
+        name, options = branch, {k: v for k, v in options.items() if k.lower() != BRANCH_OPTION}
     return read_stream(jvm, reader, name, options | {IS_STREAM: "true"})

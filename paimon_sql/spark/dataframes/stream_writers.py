@@ -17,6 +17,7 @@ from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import COMMIT_IDENTIFIER, MERGE_SCHEMA, UPSERT_KEY
 from paimon_core.options.scan_modes import SCAN_OPTIONS
+from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.changes.increment import is_incremental
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH
@@ -111,7 +112,7 @@ def _check_options(name: str, options: Mapping[str, str]) -> None:
         raise InvalidOptionError(
             f"'{COMMIT_IDENTIFIER.key}' is for foreachBatch: each epoch of a stream into {name} has its own."
         )
-    if options.get(BRANCH_OPTION, MAIN_BRANCH) != MAIN_BRANCH:
+    if in_own_spelling(options).get(BRANCH_OPTION, MAIN_BRANCH) != MAIN_BRANCH:
         raise UnsupportedFeatureError(
             f"Table {name}: rows are written to a branch by its name, `t$branch_NAME`, not by an option."
         )

@@ -19,6 +19,7 @@ from paimon_core.arrow.evolution import spelled
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, TableOptions
+from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_core.table import Table
@@ -161,7 +162,7 @@ class StatementRewriter:
         catalog, name = found
         options = without_version(catalog.session.table_options(catalog.catalog_name, name)) | dict(asked)
         given_options = {} if write.table is None else write.table.options()
-        branch = name.on_branch(given_options.get(BRANCH_OPTION, options.pop(BRANCH_OPTION, None)))
+        branch = name.on_branch(in_own_spelling(given_options).get(BRANCH_OPTION, options.pop(BRANCH_OPTION, None)))
         if branch != name:
             on_branch = self.registry.table_of((catalog, branch))
             if on_branch is None:

@@ -211,7 +211,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     def loadChangelog(self, identifier: Any, context: Any, options: Any) -> Any:
         ours = self._identifier(identifier)
-        given = option_map(self.jvm, options)
+        given = in_own_spelling(option_map(self.jvm, options))
         try:
             table = self._table(ours.on_branch(given.pop(BRANCH_OPTION, None)), given)
         except _NOT_THERE as e:
