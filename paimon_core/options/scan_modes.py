@@ -49,3 +49,14 @@ def check_one_version(options: TableOptions) -> None:
     given = [name for name in (*VERSIONS, *MOMENTS) if name in options.values]
     if len(given) > 1:
         raise InvalidOptionError(f"Only one of the options {', '.join(given)} can choose a version; remove the others.")
+
+
+def between(option: str, text: str) -> tuple[str, str]:
+    """Return the begin and the end that an option names. Raises `InvalidOptionError`."""
+    parts = [p.strip() for p in text.split(",")]
+    if len(parts) != 2 or not all(parts):
+        raise InvalidOptionError(
+            f"Option '{option}' cannot be {text!r}: it must be the begin (exclusive) and the end, with a comma between "
+            "them."
+        )
+    return parts[0], parts[1]

@@ -29,22 +29,28 @@ _MOST_BITS = 2**31 - 8
 Hashes = NDArray[np.uint64]
 
 
+def bits_of_filter(items: int, fpp: float) -> int:
+    """Return the size of a filter in bits. Raises `InvalidOptionError` for a filter that is not possible."""
+    if items < 1 or not 0 < fpp < 1:
+        raise InvalidOptionError(
+            f"A bloom filter of {items} items with fpp {fpp} is not possible: 'items' must be at least 1, and "
+            "'fpp' between 0 and 1."
+        )
+    wanted = int(-items * math.log(fpp) / math.log(2) ** 2)
+    size = wanted + 8 - wanted % 8
+    if size > _MOST_BITS:
+        raise InvalidOptionError(
+            f"A bloom filter of {items} items with fpp {fpp} needs {size} bits, which are too many: lower 'items' "
+            "or raise 'fpp'."
+        )
+    return size
+
+
 class BloomFilter:
     """A filter for `items` distinct values. A share `fpp` of other values also passes it."""
 
     def __init__(self, items: int, fpp: float):
-        if items < 1 or not 0 < fpp < 1:
-            raise InvalidOptionError(
-                f"A bloom filter of {items} items with fpp {fpp} is not possible: 'items' must be at least 1, and "
-                "'fpp' between 0 and 1."
-            )
-        wanted = int(-items * math.log(fpp) / math.log(2) ** 2)
-        size = wanted + 8 - wanted % 8
-        if size > _MOST_BITS:
-            raise InvalidOptionError(
-                f"A bloom filter of {items} items with fpp {fpp} needs {size} bits, which are too many: lower 'items' "
-                "or raise 'fpp'."
-            )
+        size = bits_of_filter(items, fpp)
         self._functions = max(1, math.floor(size / items * math.log(2) + 0.5))
         self._size = size
         self._bits = np.zeros(size // 8, dtype=np.uint8)

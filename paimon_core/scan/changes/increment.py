@@ -19,8 +19,10 @@ from enum import StrEnum
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
 from paimon_core.options import CHANGELOG_PRODUCER, INCREMENTAL_SCAN_MODE, INCREMENTAL_TAG_TO_SNAPSHOT
 from paimon_core.options import SCAN_MODE as STARTUP_MODE
+from paimon_core.options.scan_modes import between
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.changelogs import list_changelogs
+from paimon_core.store.ddl.usable_values import auto_tag_error, moment_error
 from paimon_core.store.snapshots import (
     earliest_snapshot,
     find_snapshot,
@@ -89,9 +91,9 @@ def increment_of_options(store: TableStore, zone: tzinfo | None = None) -> Incre
         )
     match given:
         case [name] if name == BETWEEN:
-            return _between(store, *_pair(name, values[name]))
+            return _between(store, *between(name, values[name]))
         case [name] if name == BETWEEN_TIMESTAMP:
-            first, last = _pair(name, values[name])
+            first, last = between(name, values[name])
             return _between_times(store, _epoch_millis(first, zone), _epoch_millis(last, zone))
         case [name]:
             return _to_auto_tag(store, values[name])
@@ -146,10 +148,7 @@ def _to_auto_tag(store: TableStore, name: str) -> Increment:
     period = tag_period(store.options)
     moment = period.begin(name)
     if moment is None:
-        raise InvalidOptionError(
-            f"Option '{TO_AUTO_TAG}' cannot be {name!r}: it must be the name of an automatic tag, by "
-            "'tag.creation-period' and 'tag.period-formatter', such as 2024-01-31 for days."
-        )
+        raise auto_tag_error(name)
     end = read_tag(store, name)
     earlier = [(time, t) for t in readable_tags(store) if (time := period.begin(t.name)) and time < moment]
     if end is None or not earlier:
@@ -219,22 +218,10 @@ def _counts(snapshot: Snapshot, mode: IncrementMode) -> bool:
     return snapshot.commit_kind is not CommitKind.OVERWRITE
 
 
-def _pair(option: str, text: str) -> tuple[str, str]:
-    parts = [p.strip() for p in text.split(",")]
-    if len(parts) != 2 or not all(parts):
-        raise InvalidOptionError(
-            f"Option '{option}' cannot be {text!r}: it must be the begin (exclusive) and the end, with a comma between "
-            "them."
-        )
-    return parts[0], parts[1]
-
-
 def _epoch_millis(text: str, zone: tzinfo | None) -> int:
     if text.isascii() and text.removeprefix("-").isdigit():
         return int(text)
     try:
         return epoch_millis(text, zone)
     except ValueError as e:
-        raise InvalidOptionError(
-            f"Option '{BETWEEN_TIMESTAMP}' cannot have {text!r}: write epoch milliseconds or '2024-01-31 12:00:00'."
-        ) from e
+        raise moment_error(text) from e

@@ -48,6 +48,7 @@ from paimon_core.store.ddl.constraints import check_constraints
 from paimon_core.store.ddl.key_index_rules import check_key_indexes
 from paimon_core.store.ddl.option_rules import check_option_rules
 from paimon_core.store.ddl.partition_options import check_partition_options
+from paimon_core.store.ddl.usable_values import check_usable_values
 from paimon_core.store.ddl.vector_schema import check_vectors, with_vectors
 from paimon_core.store.features import check_definable
 from paimon_core.time_zones import parsed_moment
@@ -132,6 +133,7 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
     _check_row_tracking(schema, options)
     check_option_rules(schema, options)
     check_partition_options(schema, options, previous)
+    check_usable_values(schema, options, previous)
     indexed_columns(options, schema)  # raises for a column that cannot have the index
     check_blobs(schema, options)
     check_vectors(schema, options)

@@ -13,11 +13,11 @@ from itertools import cycle, islice
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.options import (
-    DATA_FILE_EXTERNAL_FS,
     DATA_FILE_EXTERNAL_PATHS,
     DATA_FILE_EXTERNAL_STRATEGY,
     DATA_FILE_EXTERNAL_WEIGHTS,
 )
+from paimon_core.options.external_paths import scheme_of_path, used_external_paths
 from paimon_core.spec.hashing.murmur import murmur3_bytes
 from paimon_core.spec.paths import plain_path
 from paimon_core.store.external.files import check_location
@@ -62,27 +62,10 @@ def _choice(store: TableStore, roots: Sequence[str]) -> Callable[[], str]:
 
 def external_roots(store: TableStore) -> list[str]:
     """Return the external paths that a table uses for new files. Raises the same errors as `new_file_paths`."""
-    strategy = store.options[DATA_FILE_EXTERNAL_STRATEGY]
-    paths = store.options[DATA_FILE_EXTERNAL_PATHS]
-    if strategy == "none" or not paths:
-        return []
+    paths = used_external_paths(store.options)
+    own = scheme_of_path(store.root) or _LOCAL
     for path in paths:
-        if not _scheme(path):
-            raise InvalidOptionError(
-                f"Option '{DATA_FILE_EXTERNAL_PATHS.key}' cannot be {path!r}: scheme should not be null; write it as "
-                "s3://bucket/path or file:///path."
-            )
-    if strategy == "specific-fs":
-        wanted = store.options[DATA_FILE_EXTERNAL_FS]
-        paths = tuple(p for p in paths if _scheme(p) == wanted)
-        if not paths:
-            raise InvalidOptionError(
-                f"External paths should not be empty: none of '{DATA_FILE_EXTERNAL_PATHS.key}' has the scheme "
-                f"'{DATA_FILE_EXTERNAL_FS.key}' = {wanted!r}."
-            )
-    own = _scheme(store.root) or _LOCAL
-    for path in paths:
-        if _scheme(path) != own:
+        if scheme_of_path(path) != own:
             raise UnsupportedFeatureError(
                 f"Table {store.name} cannot be written: '{DATA_FILE_EXTERNAL_PATHS.key}' names {path}, which is "
                 f"on another storage than the table ({own}); this version writes only to external paths on the "
@@ -97,9 +80,4 @@ def external_path(store: TableStore, path: str) -> str | None:
     """Return the path of a file for its metadata, or None if the file is in the table's folder."""
     if path.startswith(f"{store.root}/"):
         return None
-    return path if _scheme(path) else f"{_LOCAL}:{path}"
-
-
-def _scheme(path: str) -> str:
-    scheme, found, _ = path.partition(":/")
-    return scheme.lower() if found else ""
+    return path if scheme_of_path(path) else f"{_LOCAL}:{path}"

@@ -246,3 +246,46 @@ def test_options_of_partitions_that_another_engine_wrote_stay(key: str, text: st
     assert apply_changes(old, [SetOption("write-only", "true")], 0, has_snapshots=True).options[key] == text
     with pytest.raises(InvalidOptionError):
         apply_changes(old, [SetOption(key, f"{text}?nope]")], 0, has_snapshots=True)
+
+
+# values that each write or each read would refuse, and other values of the same options
+_BLOOM = {"file-index.bloom-filter.columns": "v"}
+_FAR = {"data-file.external-paths": "file:///far,s3://b/far"}
+VALUES = [
+    (_BLOOM, "file-index.bloom-filter.v.fpp", ("0", "1", "2", "-0.5"), ("0.01",)),
+    (_BLOOM, "file-index.bloom-filter.v.items", ("0", "-5", "2147483647"), ("1",)),
+    ({}, "incremental-between", ("x", "1", "1,2,3", ",2", "1,"), ("1,2", "tag-a, tag-b")),
+    ({}, "incremental-between-timestamp", ("x,y", "1", "2024-13-01,2025-01-01"), ("1,2", "2024-01-01, 2024-01-02")),
+    ({}, "incremental-to-auto-tag", ("x", "2024-01-32", ""), ("2024-01-31",)),
+    ({"tag.creation-period": "hourly"}, "incremental-to-auto-tag", ("2024-01-31",), ("2024-01-31 07",)),
+    ({"data-file.external-paths.strategy": "round-robin"}, "data-file.external-paths", ("rel", "/far"), ("s3://b",)),
+    (_FAR, "data-file.external-paths.strategy", ("specific-fs",), ("none", "round-robin")),
+    (
+        {**_FAR, "data-file.external-paths.strategy": "specific-fs", "data-file.external-paths.specific-fs": "s3"},
+        "data-file.external-paths.specific-fs",
+        ("oss", ""),
+        ("S3", "file"),
+    ),
+    ({}, "consumer-id", ("a/b", "..", ""), ("me",)),
+    ({"partition": "p"}, "manifest-sort.partition-field", ("nope", "v", "P"), ("p", "")),
+    ({}, "sink.process-time-zone", ("Mars", "+99"), ("Asia/Shanghai", "+08:00", "PST")),
+]
+
+
+@pytest.mark.parametrize(("options", "key", "bad", "good"), VALUES)
+def test_a_value_that_nothing_could_use(
+    options: dict[str, str], key: str, bad: tuple[str, ...], good: tuple[str, ...]
+) -> None:
+    before = made(options)
+    for value in good:
+        assert made(options | {key: value}).options[key] == value
+        assert changed(before, {key: value}).options[key] == value
+    for value in bad:
+        with pytest.raises(PaimonError):
+            made(options | {key: value})
+        with pytest.raises(PaimonError):
+            changed(before, {key: value})
+        kept = replace(before, options={**before.options, key: value})  # another engine made it
+        assert (
+            apply_changes(kept, [AddColumn(("w2",), parse_type("INT"))], 0, has_snapshots=False).options[key] == value
+        )
