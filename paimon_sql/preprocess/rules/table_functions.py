@@ -33,8 +33,16 @@ def table_functions(cursor: Cursor) -> list[Edit]:
     edits = []
     for index in tokens.indexes(*_FUNCTIONS):
         if tokens.symbols[index + 1 : index + 2] == ["("]:
+            check_unqualified(tokens, index)
             edits += _call(tokens, index)
     return edits
+
+
+def check_unqualified(tokens: Tokens, index: int) -> None:
+    """Raise `PreprocessError` for the call of a table function as if it were a procedure: `sys.NAME(…)`."""
+    if index > 1 and tokens.symbols[index - 2 : index] == ["SYS", "."]:
+        name = tokens.text(index)
+        raise PreprocessError.at(tokens[index - 2], f"{name} is not in sys: write {name}(…), without a qualifier")
 
 
 def _call(tokens: Tokens, index: int) -> list[Edit]:

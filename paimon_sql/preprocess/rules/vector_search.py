@@ -11,7 +11,7 @@ from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import QUOTED_NAME, STRING
 from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.rules.rule import Rule
-from paimon_sql.preprocess.rules.table_functions import table_name
+from paimon_sql.preprocess.rules.table_functions import check_unqualified, table_name
 
 VECTOR_SEARCH_OPTION = "vector-search.arguments"
 _NAME, _OTHERS = "VECTOR_SEARCH", ("FULL_TEXT_SEARCH", "HYBRID_SEARCH")
@@ -29,7 +29,10 @@ def vector_search(cursor: Cursor) -> list[Edit]:
     tokens = cursor.tokens
     edits = []
     for index in tokens.indexes(_NAME, *_OTHERS):
-        if tokens.symbols[index + 1 : index + 2] != ["("] or not index or tokens.symbols[index - 1] not in _BEFORE:
+        if tokens.symbols[index + 1 : index + 2] != ["("] or not index:
+            continue
+        check_unqualified(tokens, index)
+        if tokens.symbols[index - 1] not in _BEFORE:
             continue
         if tokens.symbols[index] != _NAME:
             raise PreprocessError.at(

@@ -36,3 +36,18 @@ def test_arguments_that_are_not_literals(arguments: str) -> None:
 def test_other_searches_are_refused_by_name(function: str) -> None:
     with pytest.raises(PreprocessError, match=f"{function} is not supported yet: use vector_search"):
         rewrite(f"SELECT * FROM {function}('t', 'v', 'x', 2)")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "sys.vector_search('t', 'v', array(1.0), 3)",
+        "paimon.sys.Vector_Search('t', 'v', array(1.0), 3)",
+        "sys.full_text_search('t', 'v', 'x')",
+        "paimon.sys.paimon_incremental_query('t', 1, 2)",
+    ],
+)
+def test_a_table_function_is_not_a_procedure(call: str) -> None:
+    """Spark would look for a function of the catalog, and the table in the database `sys`."""
+    with pytest.raises(PreprocessError, match=r"is not in sys: write \w+\(…\), without a qualifier"):
+        rewrite(f"SELECT * FROM {call}")
