@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -13,6 +14,8 @@ from pyspark.errors.exceptions.base import PySparkException
 
 from paimon_core.errors import StorageError
 from paimon_core.io.local import LocalFileIO
+from paimon_sql.catalog.load import load_catalog
+from tests.support.rest_server import RestServer
 
 pytestmark = pytest.mark.spark
 _PLACE = re.compile(r"[;(] ?line \d+,? pos \d+[;)]?")
@@ -99,11 +102,33 @@ OTHERS = {
 
 @pytest.fixture
 def world(spark: Any) -> Any:
+    return peopled(spark)
+
+
+def peopled(spark: Any) -> Any:
     spark.sql("CREATE TABLE t (k INT, p INT) PARTITIONED BY (p) TBLPROPERTIES ('primary-key' = 'k,p')")
     spark.sql("INSERT INTO t VALUES (1, 1)")
     spark.sql("CREATE DATABASE full")
     spark.sql("CREATE TABLE full.t (k INT)")
     return spark
+
+
+@pytest.fixture(params=["jdbc", "rest"])
+def elsewhere(request: pytest.FixtureRequest, spark: Any, tmp_path: Path) -> Iterator[Any]:
+    """The session with the same tables in a catalog of another kind."""
+    with ExitStack() as stack:
+        if request.param == "jdbc":
+            pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
+            options = {"metastore": "jdbc", "warehouse": f"{tmp_path}/far", "uri": f"jdbc:sqlite:{tmp_path}/names"}
+        else:
+            pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
+            behind = load_catalog({"warehouse": f"{tmp_path}/served"})
+            options = stack.enter_context(RestServer.over(behind)).options()
+        given = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
+        spark.sql(f"CREATE CATALOG far WITH ({given})")
+        spark.sql("USE far.default")
+        yield peopled(spark)
+        spark.sql("USE paimon.default")
 
 
 def made(spark: Any) -> list[Any]:
@@ -130,6 +155,43 @@ def test_a_table_that_cannot_be_is_not_made_silently(world: Any) -> None:
 def test_no_statement_is_silent_about_another_error(world: Any) -> None:
     for statement, condition in OTHERS.items():
         check(world, statement, condition)
+
+
+def test_catalogs_elsewhere_are_not_silent_either(elsewhere: Any) -> None:
+    for statement, condition in list(TABLES.items())[::3]:
+        check(elsewhere, f"CREATE TABLE {{ine}} {statement}", condition)
+    for statement, condition in list(OTHERS.items())[::3]:
+        check(elsewhere, statement, condition)
+    for statement in (
+        "CREATE TABLE IF NOT EXISTS n (k INT)",
+        "CREATE TABLE IF NOT EXISTS n LIKE t",
+        "CREATE TABLE IF NOT EXISTS n AS SELECT 1 AS k",
+        "ALTER TABLE t CREATE TAG IF NOT EXISTS x",
+        "ALTER TABLE t DROP IF EXISTS PARTITION (p = 1)",
+    ):
+        with broken_writes():
+            found = said(elsewhere, statement)
+        assert found is not None and "disk is gone" in found.message, (statement, found)
+        assert found.condition == "PAIMON_STORAGE_FAILURE" and "AlreadyExists" not in found.java
+
+
+@pytest.mark.parametrize("mode", ["errorifexists", "ignore", "append", "overwrite"])
+def test_modes_of_a_dataframe_excuse_one_thing_only(world: Any, mode: str) -> None:
+    writer = world.sql("SELECT 5 AS k, 5 AS p").write.mode(mode)
+    for name, option, condition in (
+        ("n", "bucket", "PAIMON_INVALID_OPTION"),
+        ("nowhere.n", "a", "SCHEMA_NOT_FOUND"),
+        ("`a/b`", "a", "PAIMON_INVALID_NAME"),
+    ):
+        with pytest.raises(PySparkException) as caught:
+            writer.option(option, "x").saveAsTable(name)
+        assert caught.value.getCondition() == condition
+    with broken_writes(), pytest.raises(PySparkException, match="disk is gone"):
+        world.range(1).write.mode(mode).saveAsTable("n")
+    if mode == "ignore":
+        world.sql("SELECT 5 AS k, 5 AS p").write.mode(mode).saveAsTable("t")
+        assert world.sql("SELECT * FROM t").collect() == [(1, 1)]
+    assert [row.tableName for row in world.sql("SHOW TABLES").collect()] == ["t"]
 
 
 def test_replacing_says_what_is_wrong(world: Any) -> None:
