@@ -12,6 +12,7 @@ import pytest
 
 from paimon_core.spec.paths import unescape_path_name
 from paimon_core.time_zones import SHORT_NAMES, time_zone
+from paimon_sql.procedures import PROCEDURES
 from tests.support.surroundings import SESSION_ZONE, machine_zone
 
 pytestmark = pytest.mark.spark
@@ -184,3 +185,163 @@ def test_partitions_are_skipped_as_rows_are_filtered_where_a_zone_skips_and_repe
                 spark.conf.set(SESSION_ZONE, zone)
             own, *found = (sorted(map(tuple, spark.sql(asked.format(t=t)).collect())) for t in ("own", "by_ts", "by_n"))
             assert found == [own, own], zone
+
+
+# arguments that name partitions or moments, or that count time
+_IN_A_ZONE = {
+    *("older_than", "partition", "partitions", "where"),
+    *("expiration_time", "partition_idle_time", "time_retained", "timestamp_formatter"),
+}
+_EARLY, _LATE = "2024-06-01 01:00:00", "2024-06-01 05:00:00"
+_NAMED, _WHERE = f"partitions => 'ts={_LATE}'", f"where => \"ts = '{_LATE}'\""
+
+
+def _partitioned(spark: Any, name: str, options: str = "'bucket' = '-1'") -> None:
+    """Two files in each of two partitions."""
+    spark.sql(f"CREATE OR REPLACE TABLE {name} (k INT, ts TIMESTAMP) PARTITIONED BY (ts) TBLPROPERTIES ({options})")
+    for k in (1, 2):
+        spark.sql(f"INSERT INTO {name} VALUES ({k}, TIMESTAMP '{_EARLY}'), ({k}, TIMESTAMP '{_LATE}')")
+
+
+def _files(spark: Any, name: str) -> dict[str, int]:
+    query = f"SELECT substr(partition, 2, 19) AS p, count(*) AS n FROM `{name}$files` GROUP BY p"
+    return {row.p: row.n for row in spark.sql(query).collect()}
+
+
+def _chosen(spark: Any, call: str, options: str = "'bucket' = '-1'") -> bool:
+    """Whether a call leaves one file in the late partition, and two in the other."""
+    _partitioned(spark, "c", options)
+    spark.sql(f"CALL sys.{call}").collect()
+    return _files(spark, "c") == {_EARLY: 2, _LATE: 1}
+
+
+def _copied(spark: Any, call: str) -> bool:
+    _partitioned(spark, "c")
+    spark.sql("DROP TABLE IF EXISTS copied")
+    spark.sql(f"CALL sys.{call}").collect()
+    found = {(r.k, r.text) for r in spark.sql("SELECT k, CAST(ts AS STRING) AS text FROM copied").collect()}
+    return found == {(1, _LATE), (2, _LATE)}
+
+
+def _indexed(spark: Any) -> tuple[bool, bool]:
+    """Whether an index of one partition is created, and whether it is dropped by the same text only."""
+    _partitioned(spark, "c", "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'")
+    index = "`table` => 'c', index_column => 'k', index_type => 'btree'"
+    spark.sql(f"CALL sys.create_global_index({index}, {_NAMED})")
+    created = {r[0][1:20] for r in spark.sql("SELECT partition FROM `c$table_indexes`").collect()} == {_LATE}
+    texts = (f"ts={_EARLY}", f"ts={_LATE}")
+    left = []
+    for text in texts:
+        spark.sql(f"CALL sys.drop_global_index({index}, partitions => '{text}')")
+        left.append(_one(spark, "SELECT count(*) FROM `c$table_indexes`") > 0)
+    return created, left == [True, False]
+
+
+def _marked(spark: Any, warehouse: str) -> bool:
+    _partitioned(spark, "c", "'partition.mark-done-action' = 'success-file'")
+    spark.sql(f"CALL sys.mark_partition_done(`table` => 'c', {_NAMED})")
+    utc = _one(spark, f"SELECT to_utc_timestamp('{_LATE}', current_timezone())")
+    (found,) = Path(warehouse, "default.db", "c").glob("*/_SUCCESS")
+    return unescape_path_name(found.parent.name) == f"ts={utc:%Y-%m-%dT%H:%M}"
+
+
+def _expired_partitions(spark: Any) -> bool:
+    """Moments, dates and hours of the session, 90 and 30 minutes old."""
+    wrong = []
+    for name, columns, value, more in (
+        ("m", "ts TIMESTAMP", "{}", ""),
+        ("n", "ts TIMESTAMP_NTZ", "CAST({} AS TIMESTAMP_NTZ)", ""),
+        ("d", "ts STRING", "date_format({}, 'yyyyMMdd HHmmss')", ", timestamp_formatter => 'yyyyMMdd HHmmss'"),
+    ):
+        spark.sql(f"CREATE OR REPLACE TABLE {name} (k INT, {columns}) PARTITIONED BY (ts)")
+        for minutes in (90, 30):
+            moment = value.format(f"date_trunc('SECOND', now() - INTERVAL {minutes} MINUTES)")
+            spark.sql(f"INSERT INTO {name} SELECT {minutes}, {moment}")
+        spark.sql(f"CALL sys.expire_partitions(`table` => '{name}', expiration_time => '1 h'{more})").collect()
+        if [row.k for row in spark.table(name).collect()] != [30]:
+            wrong.append(name)
+    return not wrong
+
+
+def _expired_versions(spark: Any) -> dict[str, bool]:
+    """Changelogs and tags that are seconds old, before and after an hour ago and an hour from now."""
+    kept = "'changelog.num-retained.min' = '1', 'changelog.num-retained.max' = '9'"
+    spark.sql(
+        "CREATE OR REPLACE TABLE v (k INT) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1', 'changelog-producer' ="
+        f" 'input', 'snapshot.num-retained.min' = '1', 'snapshot.num-retained.max' = '1', {kept})"
+    )
+    for k in range(3):
+        spark.sql(f"INSERT INTO v VALUES ({k})")
+    for tag in ("new", "other"):
+        spark.sql(f"CALL sys.create_tag(`table` => 'v', tag => '{tag}', time_retained => '1 h')")
+    spark.sql("CALL sys.replace_tag(`table` => 'v', tag => 'other', time_retained => '1 h')")
+    spark.sql(
+        "CALL sys.create_tag_from_timestamp(`table` => 'v', tag => 'third', timestamp => 1, time_retained => '1 h')"
+    )
+    ago, soon = (
+        _one(spark, f"SELECT date_format(now() {sign} INTERVAL 30 MINUTES, 'yyyy-MM-dd HH:mm:ss')") for sign in "-+"
+    )
+    least = "retain_min => 1"
+    expired = [
+        _one(spark, f"CALL sys.expire_changelogs(`table` => 'v', {least}, older_than => '{t}')") for t in (ago, soon)
+    ]
+    tags = [
+        sorted(row[0] for row in spark.sql(call).collect())
+        for call in (
+            "CALL sys.expire_tags('v')",
+            f"CALL sys.expire_tags('v', '{ago}')",
+            f"CALL sys.expire_tags('v', '{soon}')",
+        )
+    ]
+    orphans = _one(spark, f"CALL sys.remove_orphan_files(`table` => 'v', older_than => '{ago}', dry_run => true)")
+    snapshots = _one(spark, f"CALL sys.expire_snapshots(`table` => 'v', {least}, older_than => '{ago}')")
+    none = ["No expired tags."]
+    is_tagged = tags == [none, none, ["new", "other", "third"]]
+    return {
+        "expire_changelogs": expired[0] == 0 and expired[1] > 0,
+        "remove_orphan_files": orphans == 0,
+        "expire_snapshots": snapshots == 0,
+        **dict.fromkeys(("create_tag", "create_tag_from_timestamp", "replace_tag", "expire_tags"), is_tagged),
+    }
+
+
+def _every_procedure(spark: Any, warehouse: str) -> dict[str, bool]:
+    created, dropped = _indexed(spark)
+    named = [f"compact(`table` => 'c', {chosen})" for chosen in (_NAMED, _WHERE)]
+    idle = [f"compact(`table` => 'c', partition_idle_time => '{time}')" for time in ("1 h", "1 ms")]
+    compacted = [_chosen(spark, call) for call in (*named, *idle)]
+    fixed, two = "'bucket' = '1', 'bucket-key' = 'k'", "`table` => 'c', bucket_num => 1"
+    clone = "database => 'default', `table` => 'c', target_database => 'default', target_table => 'copied'"
+    found = {
+        "compact": compacted == [True, True, False, False] and _files(spark, "c") == {_EARLY: 1, _LATE: 1},
+        "rescale": all(_chosen(spark, f"rescale({two}, {chosen})", fixed) for chosen in (_NAMED, _WHERE)),
+        "create_global_index": created,
+        "drop_global_index": dropped,
+        "copy": _copied(spark, f"copy(source_table => 'c', target_table => 'copied', {_WHERE})"),
+        "clone": _copied(spark, f"clone({clone}, {_WHERE})"),
+        "mark_partition_done": _marked(spark, warehouse),
+        "expire_partitions": _expired_partitions(spark),
+    }
+    _partitioned(spark, "c")
+    spark.sql("ALTER TABLE c SET TBLPROPERTIES ('file-index.bloom-filter.columns' = 'k')")
+    found["rewrite_file_index"] = spark.sql(f"CALL sys.rewrite_file_index(`table` => 'c', {_WHERE})").first() == (1, 2)
+    spark.sql(f"CALL sys.drop_partition(`table` => 'c', {_NAMED})")
+    found["drop_partition"] = _files(spark, "c") == {_EARLY: 2}
+    return found | _expired_versions(spark)
+
+
+@pytest.mark.parametrize(
+    ("machine", "session"),
+    [("America/New_York", None), ("Asia/Shanghai", None), ("Asia/Shanghai", "America/New_York")],
+)
+def test_every_procedure_takes_partitions_and_moments_in_the_session_s_zone(
+    spark: Any, warehouse: str, machine: str, session: str | None
+) -> None:
+    with machine_zone(spark, machine):
+        spark.conf.unset(SESSION_ZONE)
+        if session is not None:
+            spark.conf.set(SESSION_ZONE, session)
+        found = _every_procedure(spark, warehouse)
+    assert [name for name, holds in found.items() if holds is not True] == []
+    takes = {name for name, p in PROCEDURES.items() if _IN_A_ZONE & {a.name for a in p.parameters}}
+    assert takes - found.keys() == {"compact_chain_table"}  # chain tables are partitioned by texts
