@@ -1,6 +1,7 @@
 """Convert values to the texts in CSV and JSON files, and back: dates and times as in SQL literals, bytes in base64.
 
-Times with a local time zone are written in UTC.
+Times with a local time zone are written in UTC. If another writer, such as Spark, adds the offset of its zone, the
+offset counts.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from paimon_core.spec.types import CollectionType, DataType, Kind, RowType, Stor
 _BYTES = (Kind.BINARY, Kind.VARBINARY)
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _LAST_YEAR = 9999
+_OFFSET = "(?:Z|[+-][0-9]{2}:?[0-9]{2})"
 _SPECIAL_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
@@ -104,24 +106,31 @@ def value_of_text(column: pa.Array, data_type: DataType, target: pa.DataType) ->
         return pa.array([None if v is None else b64decode(v, validate=True) for v in column.to_pylist()], target)
     if isinstance(data_type, StoredTimeType):
         try:
-            return int96.stored(_moments(column, "ns"))
+            return int96.stored(_moments(column, data_type, "ns"))
         except pa.ArrowInvalid:  # years outside of the range of nanoseconds
-            return int96.stored(_moments(column, "us"))
+            return int96.stored(_moments(column, data_type, "us"))
     if pa.types.is_timestamp(target):
-        return _moments(column, target.unit).cast(arrow_type(data_type))
+        return _moments(column, data_type, target.unit).cast(arrow_type(data_type))
     if data_type.kind is Kind.TIME:
         moment = pc.binary_join_element_wise("1970-01-01", column, " ").cast(pa.timestamp("ms"))
         return moment.cast(pa.int64()).cast(pa.int32()).view(target)
     return column.cast(target)
 
 
-def _moments(column: pa.Array, unit: str) -> pa.Array:
-    """Cast times to a unit. Further digits are cut off."""
+def _moments(column: pa.Array, data_type: DataType, unit: str) -> pa.Array:
+    """Cast times to a unit. Further digits are cut off. A moment without an offset is in UTC."""
+    kind = pa.timestamp(unit)
+    if data_type.kind is Kind.TIMESTAMP_LTZ:
+        has_offset = pc.fill_null(pc.match_substring_regex(column, rf":[0-9]{{2}}[^:]*{_OFFSET}$"), False)
+        if pc.any(has_offset).as_py():
+            in_utc = pc.binary_join_element_wise(column, "Z", "")
+            column, kind = pc.if_else(has_offset, column, in_utc), pa.timestamp(unit, "UTC")
     try:
-        return column.cast(pa.timestamp(unit))
+        found = column.cast(kind)
     except pa.ArrowInvalid:
-        surplus = rf"(\.[0-9]{{{DIGITS[unit]}}})[0-9]+$"
-        return pc.replace_substring_regex(column, surplus, r"\1").cast(pa.timestamp(unit))
+        surplus = rf"(\.[0-9]{{{DIGITS[unit]}}})[0-9]+({_OFFSET})?$"
+        found = pc.replace_substring_regex(column, surplus, r"\1\2").cast(kind)
+    return found.cast(pa.timestamp(unit))
 
 
 def _offsets(column: pa.Array) -> pa.Array:

@@ -133,6 +133,27 @@ def test_json_of_other_tools(tmp_path: Path) -> None:
     assert found == [none | {"c1": "y"}, none | {"c3": [(1, [{"n": None}, None])]}, none | {"c2": 8}]
 
 
+@pytest.mark.parametrize(("digits", "fraction"), [(3, "678"), (6, "678912"), (9, "678912345")])
+@pytest.mark.parametrize("ends", [["-05:00", "Z", "+0530", ""], ["-03:30"], ["", ""]])
+def test_the_offset_of_a_moment_counts(tmp_path: Path, digits: int, fraction: str, ends: list[str]) -> None:
+    """Spark writes moments with the offset of its session; Paimon writes them in UTC without one."""
+    moment = parse_type(f"TIMESTAMP({digits}) WITH LOCAL TIME ZONE")
+    nested = CollectionType(Kind.ARRAY, True, moment)
+    wall = f"2024-11-03T06:00:00.{fraction}"
+    hours = {"-05:00": 11, "Z": 6, "+0530": 0.5, "": 6, "-03:30": 9.5}
+    expected = [f"2024-11-03T{int(hours[e]):02}:{int(hours[e] % 1 * 60):02}:00.{fraction.ljust(9, '0')}" for e in ends]
+    fields = (DataField(id=0, name="t", type=moment), DataField(id=1, name="a", type=nested))
+    lines = [{"t": wall + end, "a": [None, wall + end]} for end in ends] + [{"t": None}]
+    (tmp_path / "f.json").write_text("\n".join(map(json.dumps, lines)))
+    request = ReadRequest(str(tmp_path / "f.json"), fields)
+    rows = pa.Table.from_batches(format_of_file("f.json").read(LocalFileIO(), request))
+    unit = arrow_type(moment).unit
+    instants = pa.array([*expected, None]).cast(pa.timestamp("ns")).cast(pa.timestamp(unit, "UTC"))
+    assert rows.column("t").combine_chunks().equals(instants)
+    values = rows.column("a").combine_chunks().flatten().drop_null()
+    assert values.equals(instants.drop_null())
+
+
 def test_nested_values_are_objects_in_json(tmp_path: Path) -> None:
     element = {"type": "ROW", "fields": [{"id": 5, "name": "x", "type": "INT"}, {"id": 6, "name": "y", "type": "DATE"}]}
     nested = [
