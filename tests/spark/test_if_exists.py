@@ -160,7 +160,8 @@ def test_no_statement_is_silent_about_another_error(world: Any) -> None:
 def test_catalogs_elsewhere_are_not_silent_either(elsewhere: Any) -> None:
     for statement, condition in list(TABLES.items())[::3]:
         check(elsewhere, f"CREATE TABLE {{ine}} {statement}", condition)
-    for statement, condition in list(OTHERS.items())[::3]:
+    others = {statement: c for statement, c in OTHERS.items() if "CATALOG" not in statement}
+    for statement, condition in list(others.items())[::3]:
         check(elsewhere, statement, condition)
     for statement in (
         "CREATE TABLE IF NOT EXISTS n (k INT)",

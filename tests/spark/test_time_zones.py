@@ -215,6 +215,17 @@ def _chosen(spark: Any, call: str, options: str = "'bucket' = '-1'") -> bool:
     return _files(spark, "c") == {_EARLY: 2, _LATE: 1}
 
 
+def _rescaled(spark: Any, chosen: str) -> bool:
+    """Whether the late partition gets the table's new number of buckets, and the other keeps its files."""
+    _partitioned(spark, "c", "'bucket' = '1', 'bucket-key' = 'k'")
+    spark.sql("ALTER TABLE c SET TBLPROPERTIES ('bucket' = '2')")
+    query = "SELECT substr(partition, 2, 19) AS p, file_path FROM `c$files`"
+    before = {row.file_path: row.p for row in spark.sql(query).collect()}
+    spark.sql(f"CALL sys.rescale(`table` => 'c', bucket_num => 2, {chosen})").collect()
+    after = {row.file_path for row in spark.sql(query).collect()}
+    return {path for path, partition in before.items() if partition == _EARLY} == before.keys() & after
+
+
 def _copied(spark: Any, call: str) -> bool:
     _partitioned(spark, "c")
     spark.sql("DROP TABLE IF EXISTS copied")
@@ -240,9 +251,10 @@ def _indexed(spark: Any) -> tuple[bool, bool]:
 def _marked(spark: Any, warehouse: str) -> bool:
     _partitioned(spark, "c", "'partition.mark-done-action' = 'success-file'")
     spark.sql(f"CALL sys.mark_partition_done(`table` => 'c', {_NAMED})")
-    utc = _one(spark, f"SELECT to_utc_timestamp('{_LATE}', current_timezone())")
+    utc = f"to_utc_timestamp('{_LATE}', current_timezone())"
+    name = _one(spark, f"SELECT replace(date_format({utc}, 'yyyy-MM-dd HH:mm'), ' ', 'T')")
     (found,) = Path(warehouse, "default.db", "c").glob("*/_SUCCESS")
-    return unescape_path_name(found.parent.name) == f"ts={utc:%Y-%m-%dT%H:%M}"
+    return unescape_path_name(found.parent.name) == f"ts={name}"
 
 
 def _expired_partitions(spark: Any) -> bool:
@@ -310,11 +322,10 @@ def _every_procedure(spark: Any, warehouse: str) -> dict[str, bool]:
     named = [f"compact(`table` => 'c', {chosen})" for chosen in (_NAMED, _WHERE)]
     idle = [f"compact(`table` => 'c', partition_idle_time => '{time}')" for time in ("1 h", "1 ms")]
     compacted = [_chosen(spark, call) for call in (*named, *idle)]
-    fixed, two = "'bucket' = '1', 'bucket-key' = 'k'", "`table` => 'c', bucket_num => 1"
     clone = "database => 'default', `table` => 'c', target_database => 'default', target_table => 'copied'"
     found = {
         "compact": compacted == [True, True, False, False] and _files(spark, "c") == {_EARLY: 1, _LATE: 1},
-        "rescale": all(_chosen(spark, f"rescale({two}, {chosen})", fixed) for chosen in (_NAMED, _WHERE)),
+        "rescale": all(_rescaled(spark, chosen) for chosen in (_NAMED, _WHERE)),
         "create_global_index": created,
         "drop_global_index": dropped,
         "copy": _copied(spark, f"copy(source_table => 'c', target_table => 'copied', {_WHERE})"),
