@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 
 from paimon_core.errors import InvalidOptionError
@@ -57,11 +58,20 @@ def _rest_settings(options: Mapping[str, str]) -> RestSettings:
 
 def _warehouse(options: Mapping[str, str]) -> tuple[FileIO, str]:
     """Return the storage of a catalog's tables, and their folder there."""
-    warehouse = options.get("warehouse")
+    warehouse = _place(options.get("warehouse", ""))
     if not warehouse:
         raise InvalidOptionError("A catalog needs the option 'warehouse': the folder or URI of its tables.")
     check_location(warehouse)
     return load_file_io(warehouse, options), normalize(warehouse)
+
+
+def _place(warehouse: str) -> str:
+    """Return a warehouse without blanks around it, which settings may have, and with the home folder for `~`.
+
+    Spark and Hadoop would make folders with the names ` ` and `~` in the working directory.
+    """
+    place = warehouse.strip()
+    return os.path.expanduser(place) if place == "~" or place.startswith("~/") else place
 
 
 METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {
@@ -83,7 +93,7 @@ def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:
 
 def open_catalog(options: Mapping[str, str]) -> SupportsDatabases:
     """Open a catalog as `load_catalog` does, but without checking users."""
-    return METASTORES[_metastore(options)](own_spelling(options))
+    return METASTORES[_metastore(options)](_understood(options))
 
 
 def check_options(options: Mapping[str, str]) -> None:
@@ -91,7 +101,7 @@ def check_options(options: Mapping[str, str]) -> None:
 
     Raises the errors of `open_catalog` for options that are certainly invalid: `InvalidOptionError`,
     `UnsupportedFeatureError`."""
-    metastore, options = _metastore(options), own_spelling(options)
+    metastore, options = _metastore(options), _understood(options)
     if metastore == "rest":
         _rest_settings(options)  # opening the catalog would call its server
     else:
@@ -104,6 +114,13 @@ def for_user(options: Mapping[str, str], catalog: SupportsDatabases) -> Supports
     Raises `StorageError`.
     """
     return guarded(_metastore(options), catalog)
+
+
+def _understood(options: Mapping[str, str]) -> dict[str, str]:
+    found = own_spelling(options)
+    if "warehouse" in found and _metastore(options) != "rest":  # the warehouse of a REST server is a name
+        found["warehouse"] = _place(found["warehouse"])
+    return found
 
 
 def _metastore(options: Mapping[str, str]) -> str:

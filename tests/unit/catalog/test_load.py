@@ -94,3 +94,32 @@ def test_keys_are_in_any_case_but_the_keys_of_storages(tmp_path: Path) -> None:
     assert table_defaults(options) == {"bucket": "3", "file.format": "orc", "fields.Ab.x": "1"}
     own = {"warehouse": str(tmp_path), "defaultDatabase": "d", "fs.oss.accessKeyId": "k"}
     assert {k: v for k, v in options.items() if not k.startswith("table-default.")} == own
+
+
+@pytest.mark.parametrize("metastore", ["filesystem", "jdbc"])
+def test_a_warehouse_as_users_spell_it(metastore: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blanks of a file of settings and `~` would be names of new folders in the working directory."""
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    spelled = {
+        f"{tmp_path}/wh": [
+            f" {tmp_path}/wh\t",
+            f"{tmp_path}/wh/",
+            f"file://{tmp_path}/wh ",
+            "../wh",
+            f"{tmp_path}//wh",
+        ],
+        f"{tmp_path}/home/wh": ["~/wh", " ~/wh/ "],
+        f"{tmp_path}/home": ["~"],
+        f"{tmp_path}/work/~wh": ["~wh"],
+        f"{tmp_path}/a#b?c+d %20é": [f"{tmp_path}/a#b?c+d %20é", f"file:{tmp_path}/a#b?c+d %20é"],
+    }
+    for folder, spellings in spelled.items():
+        for warehouse in spellings:
+            catalog: Any = load_catalog({"metastore": metastore, "warehouse": warehouse})
+            assert catalog.warehouse == folder, warehouse
+            catalog.create_database("db", ignore_if_exists=True)
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["~wh"]
+    with pytest.raises(InvalidOptionError, match="needs the option 'warehouse'"):
+        load_catalog({"metastore": metastore, "warehouse": " "})
