@@ -257,6 +257,17 @@ def _marked(spark: Any, warehouse: str) -> bool:
     return unescape_path_name(found.parent.name) == f"ts={name}"
 
 
+def _drawn(spark: Any) -> bool:
+    spark.sql(
+        "CREATE OR REPLACE TABLE drawn (k INT, ts TIMESTAMP) PARTITIONED BY (ts) "
+        "TBLPROPERTIES ('primary-key' = 'k,ts', 'bucket' = '1')"
+    )
+    spark.sql(f"INSERT INTO drawn VALUES (1, TIMESTAMP '{_EARLY}'), (1, TIMESTAMP '{_LATE}')")
+    call = f"CALL sys.picture(`table` => 'drawn', kind => 'lsm', partition => 'ts={_LATE}.000000')"
+    picture = spark.sql(call).first().picture
+    return _LATE in picture and _EARLY not in picture
+
+
 def _expired_partitions(spark: Any) -> bool:
     """Moments, dates and hours of the session, 90 and 30 minutes old."""
     wrong = []
@@ -332,6 +343,7 @@ def _every_procedure(spark: Any, warehouse: str) -> dict[str, bool]:
         "clone": _copied(spark, f"clone({clone}, {_WHERE})"),
         "mark_partition_done": _marked(spark, warehouse),
         "expire_partitions": _expired_partitions(spark),
+        "picture": _drawn(spark),
     }
     _partitioned(spark, "c")
     spark.sql("ALTER TABLE c SET TBLPROPERTIES ('file-index.bloom-filter.columns' = 'k')")
