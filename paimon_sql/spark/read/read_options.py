@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.options.support import in_own_spelling
 from paimon_sql.preprocess import VECTOR_SEARCH_OPTION
 
@@ -32,6 +32,7 @@ _FOREIGN: Mapping[str, tuple[str, str]] = MappingProxyType(
         "hoodie.datasource.query.type": ("Hudi's", _BETWEEN),
     }
 )
+_OF_SESSION = "spark.paimon."
 _NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FOREIGN})
 
 
@@ -39,13 +40,14 @@ def read_options(table: str, given: Mapping[str, str], *, has_vectors: bool = Fa
     """Return the options of a read under Paimon's own keys. Only tables with `has_vectors` can be searched.
 
     Raises `UnsupportedFeatureError` for an option of another format's reader that decides which rows are read, and for
-    a search in a table that would return all rows instead.
+    a search in a table that would return all rows instead; `InvalidOptionError` for a setting of the session.
     """
     if not has_vectors and any(key.lower() == VECTOR_SEARCH_OPTION for key in given):
         raise UnsupportedFeatureError(
             f"vector_search cannot search {table}: it searches tables with snapshots, and not their system tables. "
             "Name such a table."
         )
+    check_no_settings(table, given)
     for key, value in given.items():
         name = _NAMES.get(key.lower())
         if name is not None and value.strip().lower() != "false":
@@ -54,3 +56,13 @@ def read_options(table: str, given: Mapping[str, str], *, has_vectors: bool = Fa
                 f"Table {table} cannot be read with the option '{name}', which is {owner}: {instead}."
             )
     return in_own_spelling(given)
+
+
+def check_no_settings(table: str, given: Mapping[str, str]) -> None:
+    """Raise `InvalidOptionError` for `spark.paimon.KEY` among the options of one use, where it would have no effect."""
+    for key in given:
+        if key.lower().startswith(_OF_SESSION):
+            raise InvalidOptionError(
+                f"Table {table} cannot be used with the option {key!r}: that is a setting of a session. Write "
+                f"{key[len(_OF_SESSION) :]!r}."
+            )

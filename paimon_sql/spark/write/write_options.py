@@ -23,9 +23,11 @@ from paimon_core.options import (
     MERGE_SCHEMA_TYPE_WIDENING,
     boolean,
 )
+from paimon_core.options.support import in_own_spelling
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
 from paimon_core.spec.value_texts import value_of_text
+from paimon_sql.spark.read.read_options import check_no_settings
 
 _MERGING = (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING)
 OF_FLINK = "dynamic-partition-overwrite"
@@ -75,11 +77,15 @@ _NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FO
 
 def merge_options(given: Mapping[str, str]) -> dict[str, str]:
     """Return the given options that let rows bring columns, or widen types."""
-    return {o.key: given[o.key] for o in _MERGING if given.get(o.key)}
+    found = in_own_spelling(given)
+    return {o.key: found[o.key] for o in _MERGING if found.get(o.key)}
 
 
 def check_foreign(table: str, given: Mapping[str, str]) -> None:
-    """Raise `UnsupportedFeatureError` for an option of another format's writer that decides which rows are written."""
+    """Raise `UnsupportedFeatureError` for an option of another format's writer that decides which rows are written, and
+    `InvalidOptionError` for a setting of the session.
+    """
+    check_no_settings(table, given)
     for key, value in given.items():
         name = _NAMES.get(key.lower())
         if name is not None and value.strip().lower() != "false":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_sql.spark.read.read_options import read_options
+from paimon_sql.spark.write.write_options import check_foreign
 
 
 @pytest.mark.parametrize(
@@ -36,3 +39,10 @@ def test_only_tables_with_vectors_are_searched() -> None:
     with pytest.raises(UnsupportedFeatureError, match=r"vector_search cannot search default.t\$files"):
         read_options("default.t$files", given)
     assert read_options("default.t", given, has_vectors=True) == given
+
+
+@pytest.mark.parametrize("use", [read_options, check_foreign])
+def test_settings_of_a_session_are_no_options(use: Callable[[str, dict[str, str]], object]) -> None:
+    """They would have no effect, and all rows would be read."""
+    with pytest.raises(InvalidOptionError, match=r"default.t cannot be used .* Write 'scan.snapshot-id'"):
+        use("default.t", {"Spark.Paimon.scan.snapshot-id": "1"})

@@ -16,6 +16,7 @@ from paimon_sql.spark.write.write_options import (
     contradicts,
     is_insert,
     is_of_one_write,
+    merge_options,
     of_overwrite,
     overwrites_partitions,
     static_partition,
@@ -116,3 +117,8 @@ def test_moments_of_a_static_partition_are_in_the_zone() -> None:
 def test_a_user_s_own_text_as_a_static_partition_is_refused(text: str) -> None:
     with pytest.raises(InvalidOptionError, match=r"paimon-sql\.static-partition.* does not name a partition"):
         static_partition(schema("INT"), {"paimon-sql.static-partition": text}, UTC)
+
+
+def test_options_that_let_rows_bring_columns_are_in_any_case() -> None:
+    given = {"WRITE.Merge-Schema": "true", "write.merge-schema.explicit-cast": "true", "bucket": "2"}
+    assert merge_options(given) == {"write.merge-schema": "true", "write.merge-schema.explicit-cast": "true"}
