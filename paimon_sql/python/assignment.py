@@ -91,7 +91,7 @@ class AssignedRows:
             if found is None:
                 raise ColumnNotFoundError(
                     f"Table {self.store.name} has no column {name!r}; it has {', '.join(exact)}. Leave the column out, "
-                    "or add it by alter(add=…)."
+                    "add it by alter(add=…), or write with the option 'write.merge-schema' = 'true'."
                 )
             if found in places:
                 raise InvalidDataError(f"The rows have the column {found!r} of table {self.store.name} twice.")

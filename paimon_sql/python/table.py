@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.object_table import is_object_table
+from paimon_core.options import MERGE_SCHEMA
 from paimon_core.scan.derived_tables import NAMED_TABLES, DerivedTable, derived_fields
 from paimon_core.scan.streams.options import check_batch_options
 from paimon_core.scan.time_travel import overridden
@@ -31,7 +33,14 @@ if TYPE_CHECKING:
     from paimon_sql.pictures.kinds import draw, kinds_of
     from paimon_sql.python.following import Follower, following_options
     from paimon_sql.python.planned_write import PlannedWrite
-    from paimon_sql.python.writing import append_rows, delete_rows, overwrite_rows, planned_write, update_rows
+    from paimon_sql.python.writing import (
+        WrittenTable,
+        append_rows,
+        delete_rows,
+        overwrite_rows,
+        planned_write,
+        update_rows,
+    )
 else:
     draw = ImportedOnCall("paimon_sql.pictures.kinds", "draw")
     kinds_of = ImportedOnCall("paimon_sql.pictures.kinds", "kinds_of")
@@ -40,6 +49,7 @@ else:
     append_rows = ImportedOnCall("paimon_sql.python.writing", "append_rows")
     delete_rows = ImportedOnCall("paimon_sql.python.writing", "delete_rows")
     overwrite_rows = ImportedOnCall("paimon_sql.python.writing", "overwrite_rows")
+    WrittenTable = ImportedOnCall("paimon_sql.python.writing", "WrittenTable")
     planned_write = ImportedOnCall("paimon_sql.python.writing", "planned_write")
     update_rows = ImportedOnCall("paimon_sql.python.writing", "update_rows")
 
@@ -210,17 +220,18 @@ class PaimonTable:
         `data` is an Arrow table or stream (also a scan, or a DataFrame of Polars), a DataFrame of pandas, or a list of
         dicts. Columns are matched by name; a column that the rows lack is NULL, or has its default. Values are cast as
         INSERT casts them. `options` are options of the table for this write: with `commit.identifier` and
-        `write.stream.commit-user` the commit is made once.
+        `write.stream.commit-user` the commit is made once; with `write.merge-schema`, columns that the table lacks are
+        added in the same commit.
 
         Raises `InvalidDataError` for values that a column cannot hold, `ColumnNotFoundError`, `UnsupportedFeatureError`
         for a table with a primary key, `CommitConflictError`, `CommitUnknownError`, `NoPrivilegeError`, `StorageError`.
         """
-        append_rows(self._written(options), data, upserts=False)
+        append_rows(self._target(options), data, upserts=False)
 
     def upsert(self, data: Any, options: Mapping[str, str] | None = None) -> None:
         """Insert rows into a table with a primary key. Rows with the key of an older row are merged with it, by the
         table's merge engine. Arguments and errors as for `append`."""
-        append_rows(self._written(options), data, upserts=True)
+        append_rows(self._target(options), data, upserts=True)
 
     def overwrite(
         self,
@@ -237,7 +248,7 @@ class PaimonTable:
         columns. `where` is a condition on partition columns. With `dynamic`, the partitions of the rows in `data` are
         replaced. Other arguments and errors as for `append`.
         """
-        overwrite_rows(self._written(options), data, partition, where, dynamic=dynamic)
+        overwrite_rows(self._target(options), data, partition, where, dynamic=dynamic)
 
     def plan_write(
         self,
@@ -280,6 +291,13 @@ class PaimonTable:
         if self.derived is not DerivedTable.ROWS:
             raise UnsupportedFeatureError(f"{self.name} cannot be written: write rows to {self.identifier.base}.")
         return self.inner.with_options(given_options(options))
+
+    def _target(self, options: Mapping[str, str] | None) -> WrittenTable:
+        """Return the table for a write that may add columns: with `write.merge-schema`, as it is now."""
+        given, table = given_options(options), self._written(options)
+        if table.store.options[MERGE_SCHEMA]:
+            table = self.catalog.load_table(self.identifier).in_zone(self.inner.store.zone).with_options(given)
+        return WrittenTable(table, given, partial(self.catalog.stage_alter, self.identifier))
 
     # -- more ---------------------------------------------------------------------------------------------------------
     def inspect(self, name: str) -> pa.Table:

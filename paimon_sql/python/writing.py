@@ -3,13 +3,15 @@ UPDATE in Spark, with one task in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.columns import fixed_array
+from paimon_core.arrow.table_fields import table_fields
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, VALUE_KIND, arrow_type
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
@@ -19,6 +21,7 @@ from paimon_core.insert import insert_rows
 from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
 from paimon_core.options import (
     DATA_EVOLUTION,
+    MERGE_SCHEMA,
     READ_ALLOW_FULL_SCAN,
     SCALAR_INDEX_SEARCH_MODE,
     UPSERT_KEY,
@@ -37,9 +40,12 @@ from paimon_core.row_level.writer import changes_store, write_changes
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import is_answered_by_partitions
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.ddl.merged_schema import merging_changes
+from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.store.features import check_seen_whole
 from paimon_core.table import Table
-from paimon_sql.python.assignment import AssignedRows
+from paimon_sql.catalog.base import StagedTable
+from paimon_sql.python.assignment import AssignedRows, rows_of
 from paimon_sql.python.checks import RowChecks
 from paimon_sql.python.executor import ThreadExecutor
 from paimon_sql.python.planned_write import PlannedWrite
@@ -47,22 +53,47 @@ from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.where.condition import Computed, Condition
 
 
-def append_rows(table: Table, data: Any, *, upserts: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class WrittenTable:
+    """A table to write, as the options of a write change it. `stage` prepares the table with another schema."""
+
+    table: Table
+    options: Mapping[str, str]
+    stage: Callable[[list[SchemaChange]], StagedTable]
+
+    def of_rows(self, rows: pa.RecordBatchReader) -> tuple[Table, Callable[[], None] | None]:
+        """Return the table for rows, with the columns that they add, and the step that makes these columns visible.
+
+        Raises `UnsupportedFeatureError` for a column with a type that a table cannot have, `InvalidSchemaError`.
+        """
+        table = self.table
+        if not table.store.options[MERGE_SCHEMA]:
+            return table, None
+        typed = pa.schema([f for f in rows.schema if not pa.types.is_null(f.type)])
+        changes = merging_changes(table.store, table_fields(typed))
+        if not changes:
+            return table, None
+        staged = self.stage(changes)
+        return staged.table.in_zone(table.store.zone).with_options(self.options), staged.publish
+
+
+def append_rows(target: WrittenTable, data: Any, *, upserts: bool) -> None:
     """Append rows to a table without a key, or upsert rows into a table with one. Raises as `PaimonTable.append`."""
+    table = target.table
     _check_mergeable(table)
     if upserts is not table.store.has_primary_key:
         wanted = "append" if upserts else "upsert"
         raise UnsupportedFeatureError(
             f"Table {table.name} has {'no' if upserts else 'a'} primary key: call {wanted} instead."
         )
-    _write(table, data, None, {})
+    _write(target, data, None, {})
 
 
 def overwrite_rows(
-    table: Table, data: Any, partition: Mapping[str, Any] | None, where: str | None, *, dynamic: bool
+    target: WrittenTable, data: Any, partition: Mapping[str, Any] | None, where: str | None, *, dynamic: bool
 ) -> None:
     """Replace rows of a table by others. Raises as `PaimonTable.overwrite`."""
-    _write(table, data, *_replaced(table, partition, where, dynamic=dynamic))
+    _write(target, data, *_replaced(target.table, partition, where, dynamic=dynamic))
 
 
 def planned_write(
@@ -131,10 +162,12 @@ def _check_mergeable(table: Table) -> None:
 
 
 # -- new rows ---------------------------------------------------------------------------------------------------------
-def _write(table: Table, data: Any, overwrite: Overwrite | None, fixed: Mapping[str, pa.Scalar]) -> None:
+def _write(target: WrittenTable, data: Any, overwrite: Overwrite | None, fixed: Mapping[str, pa.Scalar]) -> None:
+    rows = rows_of(data, target.table.schema.fields)
+    table, publish = target.of_rows(rows)
     write = PlannedWrite.begin(table, overwrite, fixed)
-    part = write.write(data)  # no other process has it, so a failed commit deletes its files
-    insert_rows(write.table, part.messages, write.info, ThreadExecutor(), overwrite)
+    part = write.write(rows)  # no other process has it, so a failed commit deletes its files
+    insert_rows(write.table, part.messages, write.info, ThreadExecutor(), overwrite, publish)
 
 
 def _partition_values(table: Table, partition: Mapping[str, Any]) -> dict[str, pa.Scalar]:
