@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 
 from paimon_core.errors import CommitConflictError
 from paimon_core.store.ddl.constraints import checks_of
 from paimon_sql import open_table
+from tests.support.examples import examples
 from tests.support.spark_versions import since
 
 pytestmark = [pytest.mark.spark, since(4, 1, "Spark 4.0 has no constraints")]
@@ -98,6 +101,64 @@ def test_every_write_is_checked(kind: str, spark: Any, tmp_path: Path) -> None:
     assert all(row[2] == "z" for row in content(spark))
 
 
+CONDITIONS = (
+    "amount > 0",
+    "amount < id OR note = 'a'",
+    "NOT (note = 'b' AND amount IS NULL)",
+    "coalesce(amount, 1) % 2 = 1",
+    "note IN ('a', 'b') AND (amount + id <= 9)",
+    "length(note) = 1 AND CASE WHEN id > 3 THEN amount > 2 ELSE true END",
+)
+_AMOUNT = st.none() | st.integers(-2, 9)
+_NOTE = st.sampled_from([None, "a", "b", "cc"])
+_ROWS = st.lists(st.tuples(st.integers(0, 5), _AMOUNT, _NOTE), min_size=1, max_size=3, unique_by=lambda row: row[0])
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("insert"), _ROWS),
+        st.tuples(st.just("merge"), _ROWS),
+        st.tuples(st.just("update"), st.tuples(_AMOUNT, _NOTE)),
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+def of_values(rows: list[tuple[Any, ...]]) -> str:
+    texts = (", ".join("NULL" if v is None else repr(v) for v in row) for row in rows)
+    columns = "CAST(id AS INT) AS id, CAST(amount AS INT) AS amount, CAST(note AS STRING) AS note"
+    return f"(SELECT {columns} FROM VALUES {', '.join(f'({text})' for text in texts)} AS v (id, amount, note))"
+
+
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(conditions=st.lists(st.sampled_from(CONDITIONS), min_size=1, max_size=2, unique=True), steps=_STEPS)
+def test_writes_pass_as_plain_sql_says(spark: Any, conditions: list[str], steps: list[tuple[str, Any]]) -> None:
+    """A write fails if a query of its rows finds one that does not satisfy a condition; else the rows are a model's."""
+    checks = ", ".join(f"CONSTRAINT c{i} CHECK ({c})" for i, c in enumerate(conditions))
+    keys = "PRIMARY KEY (id) NOT ENFORCED"
+    spark.sql(f"CREATE OR REPLACE TABLE t (id INT, amount INT, note STRING, {checks}, {keys})")
+    model: dict[int, tuple[Any, ...]] = {}
+    for step, argument in steps:
+        written = argument if step != "update" else [(row[0], *argument) for row in model.values()]
+        wrong = " OR ".join(f"NOT ({c})" for c in conditions)
+        query = f"SELECT count(*) FROM {of_values(written)} WHERE {wrong}"  # noqa: S608
+        violates = bool(written) and spark.sql(query).first()[0] > 0
+        amount, note = ("NULL" if v is None else repr(v) for v in (argument if step == "update" else (None, None)))
+        statement = {
+            "insert": f"INSERT INTO t {of_values(written)[1:-1]}" if written else "",
+            "merge": f"MERGE INTO t USING {of_values(written) if written else ''} s ON t.id = s.id "
+            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+            "update": f"UPDATE t SET amount = {amount}, note = {note}",
+        }[step]
+        try:
+            spark.sql(statement)
+        except PySparkException as error:
+            assert violates and "CHECK_CONSTRAINT_VIOLATION" in str(error), statement
+            continue
+        assert not violates, statement
+        model |= {row[0]: row for row in written}
+    assert content(spark) == sorted(model.values(), key=str)
+
+
 def test_statements_on_constraints(spark: Any) -> None:
     spark.sql("CREATE TABLE t (id INT, amount INT, day DATE)")
     spark.sql("INSERT INTO t VALUES (1, 5, NULL), (2, -5, NULL)")
@@ -138,11 +199,28 @@ def test_statements_on_constraints(spark: Any) -> None:
 
 @pytest.mark.parametrize("condition", ["amount > rand()", "day > current_date()", "missing > 0", "amount"])
 def test_conditions_on_more_than_a_row(spark: Any, condition: str) -> None:
-    spark.sql("CREATE TABLE t (id INT, amount INT, day DATE)")
+    spark.sql("CREATE TABLE t (id INT, amount INT, day DATE, CHECK (amount > 0))")
     with pytest.raises(PySparkException):
         spark.sql(f"ALTER TABLE t ADD CONSTRAINT c CHECK ({condition})")
     with pytest.raises(PySparkException):
         spark.sql(f"CREATE TABLE u (amount INT, day DATE, CONSTRAINT c CHECK ({condition}))")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "'bucket' = '-2', 'postpone.batch-write-fixed-bucket' = 'false'",
+        "'bucket' = '1', 'deletion-vectors.enabled' = 'true', 'write-only' = 'true'",
+    ],
+)
+def test_rows_that_queries_do_not_return_yet_are_checked(spark: Any, options: str) -> None:
+    """A table may have rows that are visible only after a compaction."""
+    spark.sql(f"CREATE TABLE t (id INT, amount INT) TBLPROPERTIES ('primary-key' = 'id', {options})")
+    spark.sql("INSERT INTO t VALUES (1, -5), (2, 5)")
+    assert content(spark) == []
+    with pytest.raises(PySparkException, match="violates it: amount = -5"):
+        spark.sql("ALTER TABLE t ADD CONSTRAINT positive CHECK (amount > 0)")
+    spark.sql("ALTER TABLE t ADD CONSTRAINT small CHECK (amount < 9)")
 
 
 def test_what_copies_a_table(spark: Any) -> None:

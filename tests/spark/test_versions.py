@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
-from pyspark.errors import AnalysisException, ParseException
+from pyspark.errors import AnalysisException, ParseException, PySparkException
 
 import paimon_sql
+from paimon_core.store.ddl.constraints import Constraint, ConstraintKind
 from paimon_sql.spark.gaps import GAPS, Gap
 from paimon_sql.spark.jvm.gateway import jvm_of
 from tests.support.spark_versions import spark_minor
@@ -60,6 +62,20 @@ def test_a_gap_is_where_the_table_has_it(spark: Any, gap: Gap) -> None:
         return
     with pytest.raises(ParseException, match=f"needs Spark {gap.since}"):
         spark.sql(statement)
+
+
+def test_no_spark_writes_unchecked_rows(spark: Any, warehouse: str) -> None:
+    """The table has a constraint that Python without Spark made, or a newer Spark."""
+    check = Constraint("positive", ConstraintKind.CHECK, ("k",), "k > 0", enforced=True)
+    options = {check.key: check.value}
+    paimon_sql.open_catalog(warehouse).create_table("default.t", pa.schema([("k", pa.int32())]), options=options)
+    refused = "needs Spark 4.1" if spark_minor() < (4, 1) else "CHECK_CONSTRAINT_VIOLATION"
+    paimon_sql.open_table(f"{warehouse}/default.db/t").append([{"k": 1}])
+    for statement in ("INSERT INTO t VALUES (-1)", "UPDATE t SET k = -1"):
+        with pytest.raises(PySparkException, match=refused):
+            spark.sql(statement)
+    assert rows(spark, "SELECT * FROM t") == [(1,)]
+    spark.sql("DELETE FROM t")
 
 
 # -- options that decide about columns --------------------------------------------------------------------------------

@@ -12,7 +12,12 @@ from pyspark.sql import functions as F
 
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.io.failure import on_failure
-from paimon_core.options import READ_ALLOW_FULL_SCAN, SNAPSHOT_IGNORE_EMPTY_COMMIT
+from paimon_core.options import (
+    DELETION_VECTOR_MERGE_ON_READ,
+    POSTPONE_MERGE_ON_READ,
+    READ_ALLOW_FULL_SCAN,
+    SNAPSHOT_IGNORE_EMPTY_COMMIT,
+)
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.ddl.constraints import Constraint
 from paimon_core.store.ddl.schema_changes import RemoveOption
@@ -25,6 +30,8 @@ from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.constraints import new_constraint
 from paimon_sql.spark.tables.evolved_table import relation
 from paimon_sql.spark.tables.table import SparkTable
+
+_OF_WHOLE_TABLES = (READ_ALLOW_FULL_SCAN, POSTPONE_MERGE_ON_READ, DELETION_VECTOR_MERGE_ON_READ)
 
 
 def add_check(catalog: SparkCatalog, identifier: Identifier, constraint: Constraint) -> None:
@@ -52,10 +59,14 @@ def add_check(catalog: SparkCatalog, identifier: Identifier, constraint: Constra
 
 def _check_rows(catalog: SparkCatalog, identifier: Identifier, table: Table, constraint: Constraint) -> None:
     """Raise `InvalidDataError` if a row of the latest version violates a constraint."""
-    whole = table.with_options({READ_ALLOW_FULL_SCAN.key: "true"})
-    latest = SparkTable(catalog.jvm, catalog.session, catalog.catalog_name, whole, {})
+    latest = SparkTable(catalog.jvm, catalog.session, catalog.catalog_name, _whole(table), {})
     rows = frame(catalog.jvm, catalog.session.session, relation(catalog, identifier, latest, {}))
     _check_no_row(rows, table, constraint)
+
+
+def _whole(table: Table) -> Table:
+    """Return the table for a query of all rows, including rows that other queries return only after a compaction."""
+    return table.with_options({o.key: "true" for o in _OF_WHOLE_TABLES})
 
 
 def _check_addable(table: Table) -> None:
@@ -64,7 +75,7 @@ def _check_addable(table: Table) -> None:
     """
     table.check_writable()
     check_seen_whole(table.store)
-    if table.hides_rows():
+    if _whole(table).hides_rows():
         raise UnsupportedFeatureError(
             f"Table {table.name} has rows that queries return only after a compaction, so that they cannot be checked: "
             "run CALL sys.compact first."
