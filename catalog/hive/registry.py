@@ -334,7 +334,7 @@ class EntryRegistry(KeptRegistry):
         """
         table = self._files(entry.location).load(entry.identifier, entry.location)
         if table is not None:
-            table.store.tell(lambda _: self.partitions.bring_in_line(table.store))
+            table.store.notify(lambda _: self.partitions.bring_in_line(table.store))
 
     def _check_not_moving(self, identifier: Identifier, path: str) -> None:
         """Complete the rename of a table that still has its folder at `path`, and raise `TableExistsError`."""

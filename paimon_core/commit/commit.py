@@ -201,14 +201,14 @@ def _commit_change(
                 started = time.monotonic()
                 landed = find_carried(store, attempts.replaced)
                 if landed is not None:
-                    _tell(store, landed, change)
+                    _notify_watcher(store, landed, change)
                     return landed
                 landed = _try(store, change, info, publisher, attempts, merge=tried == 1)
             if landed is not None and not is_replaced(store, landed):
                 write_hints(store, landed.id)
                 if attempts.guard is not None:
                     attempts.guard.made(landed)
-                _tell(store, landed, change)
+                _notify_watcher(store, landed, change)
                 return landed
             if landed is not None:
                 _note_replaced(store, attempts, landed)
@@ -273,9 +273,9 @@ def _try(
     return _landed(store, attempts, outcome)
 
 
-def _tell(store: TableStore, made: Snapshot, change: CommitChange) -> None:
+def _notify_watcher(store: TableStore, made: Snapshot, change: CommitChange) -> None:
     """Notify the table's watcher of a visible change."""
-    store.tell(lambda w: w.committed(store, made, {e.partition for e in change.entries if e.kind is FileKind.ADD}))
+    store.notify(lambda w: w.committed(store, made, {e.partition for e in change.entries if e.kind is FileKind.ADD}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class FormatTable:
         for path in old:
             self.store.io.delete(path)
         if files and self.schema.partition_keys:
-            self.store.tell(lambda watcher: watcher.files_added(self.store, self._partitions_of(files)))
+            self.store.notify(lambda watcher: watcher.files_added(self.store, self._partitions_of(files)))
 
     def commit_definition(
         self,

@@ -147,7 +147,7 @@ def delete_tags(store: TableStore, names: Sequence[str]) -> list[str]:
 def _follow(store: TableStore) -> None:
     """Notify the catalog's copy of the tags. The next commit looks for expired tags."""
     store.cache.tag_looks.put(store.paths.version_root, 0.0)
-    store.tell(lambda watcher: watcher.tagged(store))
+    store.notify(lambda watcher: watcher.tagged(store))
     keep_up(store)
 
 

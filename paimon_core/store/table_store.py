@@ -190,7 +190,7 @@ class TableStore:
         self.check_turn()
         self.io.delete_dir_below(self.root, path)
 
-    def tell(self, change: Callable[[Watcher], None]) -> None:
+    def notify(self, change: Callable[[Watcher], None]) -> None:
         """Notify the watcher of a completed change. If the watcher fails, only log a warning."""
         if self.watcher is None:
             return

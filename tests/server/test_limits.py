@@ -67,40 +67,40 @@ import json, sys, threading, time, urllib.request
 from pyspark.sql import SparkSession
 from pyspark.errors import PySparkException
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
-def told(name, run):
+def report(name, run):
     try:
         print(name, run())
     except PySparkException as error:
         print(name, error.getCondition(), error.getSqlState())
-told("read", lambda: sorted(tuple(r) for r in spark.table("t").collect()))
-told("view", lambda: spark.table("t").createTempView("mine") or spark.sql("FROM mine SELECT count(*)").first()[0])
-told("insert", lambda: spark.sql("INSERT INTO t VALUES (3, 'c')"))
-told("append", lambda: spark.table("t").writeTo("t").append())
-told("create", lambda: spark.table("t").write.saveAsTable("u"))
-told("files", lambda: spark.range(3).write.parquet(sys.argv[2] + "/out"))
-told("call", lambda: spark.sql("CALL sys.compact(table => 'default.t')"))
-told("catalog", lambda: spark.catalog.createTable("u", schema=spark.range(1).schema))
-told("stream", lambda: spark.readStream.format("rate").load().writeStream.format("noop")
+report("read", lambda: sorted(tuple(r) for r in spark.table("t").collect()))
+report("view", lambda: spark.table("t").createTempView("mine") or spark.sql("FROM mine SELECT count(*)").first()[0])
+report("insert", lambda: spark.sql("INSERT INTO t VALUES (3, 'c')"))
+report("append", lambda: spark.table("t").writeTo("t").append())
+report("create", lambda: spark.table("t").write.saveAsTable("u"))
+report("files", lambda: spark.range(3).write.parquet(sys.argv[2] + "/out"))
+report("call", lambda: spark.sql("CALL sys.compact(table => 'default.t')"))
+report("catalog", lambda: spark.catalog.createTable("u", schema=spark.range(1).schema))
+report("stream", lambda: spark.readStream.format("rate").load().writeStream.format("noop")
      .option("checkpointLocation", sys.argv[2] + "/checkpoint").start())
-told("rows", lambda: len(spark.range(1000).collect()))
-told("more rows", lambda: spark.range(1001).collect())
-told("rows later", lambda: spark.range(1000000).count())
+report("rows", lambda: len(spark.range(1000).collect()))
+report("more rows", lambda: spark.range(1001).collect())
+report("rows later", lambda: spark.range(1000000).count())
 slow = "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 1"
 def running():
     with urllib.request.urlopen(sys.argv[3]) as answer:
         return json.load(answer)["statements"]
 while running():  # the server releases a statement some time after its last row
     time.sleep(0.1)
-others = [threading.Thread(target=told, args=("beside", lambda: spark.sql(slow).collect())) for _ in range(2)]
+others = [threading.Thread(target=report, args=("beside", lambda: spark.sql(slow).collect())) for _ in range(2)]
 for other in others:
     other.start()
 while running() < len(others) and all(other.is_alive() for other in others):
     time.sleep(0.1)
-told("third", lambda: spark.range(1).count())
+report("third", lambda: spark.range(1).count())
 for other in others:
     other.join()
 for i in range(5):
-    told("after", lambda: spark.range(1).count())
+    report("after", lambda: spark.range(1).count())
 spark.stop()
 """
 

@@ -177,7 +177,7 @@ public class ReadOnlySessions {
       return isNamed ? ofPath(last, isOurs ? "place" : "tree") : null;
     }
 
-    /** Whether Spark takes the second part of a name as a relative path: behind a data source that is no database. */
+    /** Return whether Spark reads the second part of a name as a relative path, because the first part is a data source and not a database. */
     private boolean isOfSource(String source) {
       if (!has("source", source.toLowerCase(Locale.ROOT)) && source.indexOf('.') < 0) return false;
       CatalogManager catalogs = ((SparkSession) SparkSession.active()).sessionState().catalogManager();
