@@ -7,6 +7,7 @@ such options: their writers do not check rows.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +19,7 @@ from paimon_core.spec.json_object import member, text_list
 from paimon_core.spec.schema import TableSchema
 
 CONSTRAINT_PREFIX = "constraint."
+_JAVA = re.compile(r"\b(?:java_method|(?:try_)?reflect)\b", re.IGNORECASE)  # functions of Spark
 _OF_FILES = ("format-table", "object-table")
 _MERGED = ("aggregation", "partial-update")  # a query returns other rows than the written rows
 
@@ -183,7 +185,7 @@ def _check(schema: TableSchema, constraint: Constraint) -> None:
 def _read(name: str, text: str) -> Constraint:
     try:
         node = json.loads(text)
-        return Constraint(
+        found = Constraint(
             name=name,
             kind=ConstraintKind(member(node, "type", str)),
             columns=tuple(text_list(node, "columns")),
@@ -193,12 +195,26 @@ def _read(name: str, text: str) -> Constraint:
             parent=tuple(text_list(node, "parent")),
             parent_columns=tuple(text_list(node, "parentColumns")),
         )
+        return _checked(found)
     except (ValueError, TypeError, RecursionError) as e:
         raise UnsupportedFeatureError(
             f"Option '{CONSTRAINT_PREFIX}{name}' has the value {shortened(text)}, which this version does not "
             f"understand as a constraint ({e}): upgrade paimon-sql, or remove the option by ALTER TABLE … DROP "
             f"CONSTRAINT {name}."
         ) from e
+
+
+def _checked(found: Constraint) -> Constraint:
+    """Return a constraint. Raises `ValueError` for one that must not reach Spark: writers evaluate its condition, and
+    a hostile file may have brought it.
+    """
+    if found.kind is ConstraintKind.CHECK and not found.condition.strip():
+        raise ValueError("it has no condition")
+    if _JAVA.search(found.condition):
+        raise ValueError("its condition calls a method of Java")
+    if found.kind is ConstraintKind.FOREIGN_KEY and not found.parent:
+        raise ValueError("it names no table")
+    return found
 
 
 def check_takes_rows(source: Mapping[str, str], target: Mapping[str, str], name: str) -> None:

@@ -126,6 +126,23 @@ def test_a_writer_that_does_not_know_a_constraint_cannot_commit_after_it(tmp_pat
     assert altering.commit([message(store, data_file(store, 8, 9))], info())
 
 
+@pytest.mark.parametrize(
+    "found",
+    [
+        replace(CHECK, condition=" "),
+        replace(CHECK, condition="`Java_Method`('java.lang.System', 'load', '/tmp/x.so') IS NULL"),
+        replace(CHECK, condition="n > try_reflect('java.lang.Math', 'abs', n)"),
+        replace(OTHERS[2], parent=()),
+        replace(OTHERS[2], parent=(), enforced=True),
+    ],
+)
+def test_a_constraint_of_a_hostile_schema_does_not_reach_spark(found: Constraint) -> None:
+    with pytest.raises(Unsupported, match="does not understand as a constraint"):
+        constraints_of({found.key: found.value})
+    with pytest.raises(Unsupported, match="does not understand as a constraint"):
+        schema(found)
+
+
 def test_an_option_of_a_constraint_cannot_be_replaced_for_one_use(tmp_path: Path) -> None:
     store = new_store(tmp_path, **{"constraint.c": replace(CHECK, columns=("k",), condition="k > 0").value})
     with pytest.raises(InvalidOptionError, match="exists already"):
