@@ -143,14 +143,16 @@ def _score(vectors: Floats, query: Floats, metric: str) -> Floats:
 
 def metric_of(column: str, *options: Mapping[str, str]) -> str:
     """Return the metric that options set for a column, in the order of Java's search without an index; `l2` if none
-    does. The options of the search come before the options of the table.
+    does. The options of the search come before the options of the table. Keys have no case.
     """
     keys = (f"fields.{column}.distance.metric", f"fields.{column}.metric", "distance.metric", "metric")
     for given in options:
-        named = next((given[key] for key in keys if key in given), None)
-        if named is not None:
-            return named
-        others = {_spelled(v) for k, v in given.items() if k.endswith((".distance.metric", ".metric"))}
+        any_case = {key.lower(): value for key, value in given.items()}
+        for key in keys:
+            named = given.get(key, any_case.get(key.lower()))
+            if named is not None:
+                return named
+        others = {_spelled(v) for k, v in any_case.items() if k.endswith((".distance.metric", ".metric"))}
         known = others.intersection(METRICS)
         if len(known) == 1:
             return known.pop()

@@ -30,6 +30,7 @@ from paimon_core.options.option import (
     stats_mode,
     takes_blanks,
 )
+from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.options.table import TABLE_OPTIONS
 
 _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
@@ -145,7 +146,7 @@ _OTHERS = (Option(k, parse, None, "", supported=False) for parse, keys in _ELSEW
 OPTIONS: Mapping[str, Option[Any]] = MappingProxyType({o.key: o for o in (*TABLE_OPTIONS, *_OTHERS)})
 _BY_ALIAS = {alias: option for option in TABLE_OPTIONS for alias in option.aliases}
 # options of reads and writes that no table has
-_OF_USES = ("branch", "scan.version")
+_OF_USES = ("branch", "vector-search.arguments", *SCAN_OPTIONS)
 _SPELLED = {key.lower(): key for key in (*_BY_ALIAS, *OPTIONS, *_OF_USES)}
 
 

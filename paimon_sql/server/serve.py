@@ -51,7 +51,7 @@ from paimon_sql.spark.jvm.servers import (
 from paimon_sql.spark.jvm.sessions import begin_sessions_with, current_catalog, java_session
 from paimon_sql.spark.proxy import Predicate
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
-from paimon_sql.spark.statements.parser import restrict_paths, restrict_variables
+from paimon_sql.spark.statements.parser import check_relations, restrict_paths, restrict_variables
 from paimon_sql.spark.tables.user_functions.python_code import allows_python
 
 _POLL = 1.0  # seconds between two checks of the statements
@@ -69,6 +69,7 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
     begin_sessions_with(java_session(spark), _of_clients(spark))
     restrict_variables(jvm, java_session(spark))
+    check_relations(jvm, java_session(spark))  # clients of Spark Connect set options without a statement
     bound_results(jvm)
     bound_rows(jvm, java_session(spark), class_path)
     watch_failures(jvm)

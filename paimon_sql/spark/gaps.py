@@ -54,7 +54,7 @@ GAPS = (
         "UPDATE … WITH (options)",
         "4.3",
         UPDATE_OPTIONS,
-        "leave them out, or write a hint, /*+ OPTIONS(…) */: an UPDATE ignores options",
+        "leave them out; UPDATE t$branch_b changes a branch",
         re.compile(r"\s*update\s+[^\s(]+\s+with\s*\(", re.IGNORECASE),
     ),
     Gap(

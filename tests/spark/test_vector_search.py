@@ -70,6 +70,104 @@ def test_only_tables_with_snapshots_are_searched(spark: Any, table: str) -> None
         spark.sql(f"SELECT * FROM vector_search('{table}', 'v', array(1, 2), 1)").collect()
 
 
+@pytest.fixture
+def near(spark: Any) -> Any:
+    """A table with a view, a temporary view, a global one, and a table of Spark's own with the same columns."""
+    spark.sql("CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2')")
+    spark.sql("INSERT INTO t VALUES (1, array(0f, 0f)), (2, array(1f, 0f)), (3, array(2f, 0f))")
+    spark.sql("CREATE VIEW kept AS SELECT * FROM t WHERE k > 0")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW passing AS SELECT * FROM t")
+    spark.sql("CREATE OR REPLACE GLOBAL TEMPORARY VIEW far AS SELECT * FROM t")
+    spark.sql("CREATE TABLE spark_catalog.default.plain USING parquet AS SELECT * FROM t")
+    yield spark
+    spark.sql("DROP TABLE spark_catalog.default.plain")
+    spark.sql("DROP VIEW passing")
+    spark.sql("DROP VIEW global_temp.far")
+
+
+OF_NAMES = ("vector_search('{}', 'v', array(0, 0), 1)", "paimon_incremental_query('{}', 0, 1)")
+NO_TABLES = {
+    "kept": "(search kept|rows of kept).*it is a view",
+    "default.kept": "it is a view",
+    "passing": "it is a temporary view",
+    "global_temp.far": "it is a temporary view",
+    "spark_catalog.default.plain": "not in a Paimon catalog",
+    "parquet./nowhere": "not in a Paimon catalog",
+}
+
+
+@pytest.mark.parametrize("call", OF_NAMES)
+def test_only_a_table_of_ours_is_read_by_a_function_of_tables(near: Any, call: str) -> None:
+    """Spark ignores the options of other relations, so all of their rows would be the answer."""
+    places = (
+        "SELECT * FROM {}",
+        "SELECT 1 WHERE EXISTS (SELECT * FROM {})",
+        "WITH q AS (SELECT * FROM {}) SELECT * FROM q",
+        "CREATE TABLE made AS SELECT * FROM {}",
+        "INSERT INTO t SELECT k, v FROM {}",
+        "DELETE FROM t WHERE k IN (SELECT k FROM {})",
+        "MERGE INTO t USING {} AS s ON t.k = s.k WHEN MATCHED THEN DELETE",
+        "BEGIN SELECT * FROM {}; END",
+    )
+    near.conf.set("spark.sql.scripting.enabled", "true")
+    for number, (name, refused) in enumerate(NO_TABLES.items()):
+        for place in (places[number % len(places)], places[0]):
+            with pytest.raises(PySparkException, match=refused):
+                near.sql(place.format(call.format(name))).collect()
+    for place in (places[4], places[5], places[6]):
+        with pytest.raises(PySparkException, match="it is a temporary view"):
+            near.sql(place.format(call.format("passing"))).collect()
+    assert rows(near, "SELECT k FROM t ORDER BY k") == [(1,), (2,), (3,)]
+
+
+@pytest.mark.parametrize("call", OF_NAMES)
+def test_queries_of_with_are_not_read_by_functions_of_tables(near: Any, call: str) -> None:
+    query, own = call.format("q"), call.format("t")
+    for statement in (
+        f"WITH q AS (SELECT * FROM t) SELECT * FROM {query}",
+        f"WITH Q AS (SELECT * FROM t), r AS (SELECT * FROM {query}) SELECT * FROM r",
+        f"WITH q AS (SELECT * FROM t) SELECT * FROM (WITH r AS (SELECT 1) SELECT * FROM {query})",
+        f"WITH q AS (SELECT * FROM t) SELECT 1 WHERE 1 IN (SELECT k FROM {query})",
+        f"EXPLAIN WITH q AS (SELECT * FROM t) SELECT * FROM {query}",
+        f"WITH q AS (SELECT * FROM t) INSERT INTO t SELECT k, v FROM {query}",
+        f"CREATE TEMPORARY VIEW made AS WITH q AS (SELECT * FROM t) SELECT * FROM {query}",
+        f"CREATE VIEW made AS WITH q AS (SELECT * FROM t) SELECT * FROM {query}",
+    ):
+        with pytest.raises(PySparkException, match="it is a query of WITH"):
+            assert near.sql(statement).collect() is None, statement
+    count = 1 if "vector" in call else 3
+    assert rows(near, f"WITH t AS (SELECT k FROM {own}) SELECT count(*) FROM t") == [(count,)]
+    assert rows(near, f"SELECT count(*) FROM (WITH q AS (SELECT 1) SELECT * FROM q), {own}") == [(count,)]
+    near.sql(f"CREATE VIEW found AS SELECT k FROM {own}")  # the name in a view is looked up where the view was made
+    near.sql("CREATE TEMPORARY VIEW t AS SELECT 1 AS k")
+    try:
+        near.sql("USE spark_catalog.default")
+        assert rows(near, "SELECT count(*) FROM paimon.default.found") == [(count,)]
+    finally:
+        near.sql("USE paimon.default")
+        near.sql("DROP VIEW t")
+
+
+def test_options_that_choose_rows_need_a_table(near: Any) -> None:
+    for options in ({"Incremental-Between": "0,1"}, {"scan.snapshot-id": "1"}, {"SCAN.TAG-NAME": "x"}):
+        for name in ("passing", "kept"):
+            with pytest.raises(PySparkException, match="it is a |TIME_TRAVEL"):
+                near.read.options(**options).table(name).collect()
+            given = ", ".join(f"'{key}' = '{value}'" for key, value in options.items())
+            with pytest.raises(PySparkException, match="it is a |TIME_TRAVEL"):
+                near.sql(f"SELECT * FROM {name} /*+ OPTIONS({given}) */").collect()
+    near.sql("INSERT INTO t VALUES (4, array(3f, 0f))")
+    assert near.read.option("Scan.Snapshot-Id", "1").table("t").count() == 3
+    assert rows(near, "SELECT count(*) FROM t WITH ('Incremental-Between' = '1,2')") == [(1,)]
+    assert near.read.option("scan.snapshot-id", "1").table("spark_catalog.default.plain").count() == 3
+
+
+def test_options_of_a_search_have_no_case(near: Any) -> None:
+    for key in ("metric", "METRIC", "Distance.Metric", "Fields.V.metric"):
+        call = f"vector_search('t', 'v', array(5, 0), 1, map('{key}', 'inner_product'))"
+        assert rows(near, f"SELECT k, {SCORE} FROM {call}") == [(3, 10.0)], key
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 
+from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
+from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import HINT, Tokens
 from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.rules.rule import Rule
@@ -16,6 +18,7 @@ from paimon_sql.preprocess.rules.rule import Rule
 _BEFORE_A_TABLE = {"FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "UPDATE", "USING", "STREAM", ",", "("}
 _VERSIONS = ("SYSTEM_TIME", "SYSTEM_VERSION", "TIMESTAMP", "VERSION")
 _LONGEST_VERSION = 20  # the most tokens of an expression after AS OF
+_OF_TARGET = ("branch", *SCAN_OPTIONS)
 _OPERATORS = ("+", "-", "*", "/", "%")
 
 
@@ -43,13 +46,19 @@ def _before_table(tokens: Tokens, hint: int) -> str:
 
 
 def _without_hint(tokens: Tokens, hint: int) -> list[Edit]:
-    """Return the edits that remove the hint of an UPDATE: options do not change how it reads its table, and the syntax
-    of Spark before 4.3 does not allow them there.
+    """Return the edits that remove the hint of an UPDATE: the syntax of Spark before 4.3 does not allow options there.
+    Raises PreprocessError for an option that names what the UPDATE changes.
     """
     cursor = Cursor(tokens, hint + 1)
     if not cursor.take("OPTIONS") or cursor.symbol() != "(":
         return []
+    first = cursor.index
     cursor.skip_parentheses()
+    for index in range(first, cursor.index):
+        if tokens.text(index).lower() in _OF_TARGET:
+            raise PreprocessError.at(
+                tokens[index], f"UPDATE cannot have the option '{tokens.text(index)}' here: write UPDATE t$branch_NAME"
+            )
     return [cursor.replaced(hint, "")] if cursor.take("*", "/") else []
 
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 
 from paimon_sql.preprocess.cursor import LIST_ENDS, Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
-from paimon_sql.preprocess.lexing import QUOTED_NAME, STRING
+from paimon_sql.preprocess.lexing import QUOTED_NAME, STRING, Tokens
 from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.rules.table_functions import check_unqualified, table_name
 
 VECTOR_SEARCH_OPTION = "vector-search.arguments"
 _NAME, _OTHERS = "VECTOR_SEARCH", ("FULL_TEXT_SEARCH", "HYBRID_SEARCH")
-_BEFORE = ("FROM", "JOIN", "LATERAL")
+_BEFORE = ("FROM", "JOIN", "LATERAL", "USING")
+_OF_FROM = frozenset({*_BEFORE, "ON"})  # words before a list of tables
+_CLAUSES = _OF_FROM | {"SELECT", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "VALUES", "SET", "WHEN", "WINDOW", ";"}
 _USAGE = (
     "vector_search needs the name of a table, the name of a column, an array of numbers and a number of rows, and may "
     "have options"
@@ -28,12 +31,7 @@ def vector_search(cursor: Cursor) -> list[Edit]:
     """Rewrite each call in FROM. Raises PreprocessError for arguments that are not literals."""
     tokens = cursor.tokens
     edits = []
-    for index in tokens.indexes(_NAME, *_OTHERS):
-        if tokens.symbols[index + 1 : index + 2] != ["("] or not index:
-            continue
-        check_unqualified(tokens, index)
-        if tokens.symbols[index - 1] not in _BEFORE:
-            continue
+    for index in _calls(tokens):
         if tokens.symbols[index] != _NAME:
             raise PreprocessError.at(
                 tokens[index],
@@ -41,6 +39,26 @@ def vector_search(cursor: Cursor) -> list[Edit]:
             )
         edits.append(_call(Cursor(tokens, index + 2), index))
     return edits
+
+
+def _calls(tokens: Tokens) -> Iterator[int]:
+    """Yield the index of each call that stands for a table: behind FROM, or behind a comma in the list of FROM."""
+    wanted = frozenset(tokens.indexes(_NAME, *_OTHERS))
+    clauses = [""]  # the last word of a clause, for each open parenthesis
+    for index, symbol in enumerate(tokens.symbols):
+        before = tokens.symbols[index - 1] if index else ""
+        if symbol in _CLAUSES:
+            clauses[-1] = symbol
+        elif symbol == "(":
+            clauses.append("")
+        elif symbol == ")" and len(clauses) > 1:
+            clauses.pop()
+        elif index not in wanted or tokens.symbols[index + 1 : index + 2] != ["("]:
+            continue
+        elif before == ".":
+            check_unqualified(tokens, index)
+        elif before in _BEFORE or (before == "," and clauses[-1] in _OF_FROM):
+            yield index
 
 
 def _call(cursor: Cursor, index: int) -> Edit:

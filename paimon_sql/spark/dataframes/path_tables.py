@@ -33,7 +33,9 @@ from paimon_sql.spark.jvm.frame_io import (
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.older.state_options import travels_in_name
-from paimon_sql.spark.statements.parser import registry_of
+from paimon_sql.spark.jvm.sessions import java_session
+from paimon_sql.spark.statements.chosen_rows import CHOOSING
+from paimon_sql.spark.statements.parser import check_relations, registry_of
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS
 from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.tables.path_names import table_name
@@ -73,13 +75,17 @@ def _table(reader: Any, tableName: str) -> Any:
     these options to the catalog.
     """
     given, jvm = reader_options(reader), jvm_of(reader._spark.sparkContext)
+    if any(key.lower() in CHOOSING for key in given):
+        check_relations(jvm, java_session(reader._spark))
     if given and is_in_catalog_of_ours(reader._spark, tableName):
         rest, changelog = without_changelog(given)
         if rest != given:
             name = log_of(reader._spark, tableName) if changelog else tableName
             return read_table(jvm, reader, name, rest, STATE_OPTIONS)
-    if STATE_OPTIONS.isdisjoint(given) or not travels_in_name(jvm):
+    if STATE_OPTIONS.isdisjoint(map(str.lower, given)) or not travels_in_name(jvm):
         return NotImplemented
+    if "/" not in tableName and not is_in_catalog_of_ours(reader._spark, tableName):
+        return NotImplemented  # another catalog may have an option of the same name
     return read_table(jvm, reader, tableName, given, STATE_OPTIONS)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from pyspark.sql import Column, DataFrame
 
+from paimon_core.options.support import in_own_spelling
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import values_of
 from paimon_sql.spark.jvm.frames import frame
@@ -41,7 +42,7 @@ def reader_source(reader: Reader) -> str:
     method(classes.READER, "extraOptions", 0),
 )
 def reader_options(reader: Reader) -> dict[str, str]:
-    return values_of(reader._jreader.extraOptions())
+    return in_own_spelling(values_of(reader._jreader.extraOptions()))
 
 
 @hook(
@@ -59,7 +60,7 @@ def read_table(jvm: Jvm, reader: Reader, name: str, options: Mapping[str, str], 
     of the options that change the table's columns.
     """
     session = reader._spark
-    if travels_in_name(jvm) and not state.isdisjoint(options):
+    if travels_in_name(jvm) and not state.isdisjoint(map(str.lower, options)):
         return frame(jvm, java_session(session), named_relation(jvm, java_session(session), name, options, state))
     return DataFrame(java_session(session).read().options(options).table(name), session)
 
@@ -81,7 +82,7 @@ def writer_source(writer: Writer) -> str:
     method(classes.WRITER, "extraOptions", 0),
 )
 def writer_options(writer: Writer) -> dict[str, str]:
-    return values_of(writer._jwrite.extraOptions())
+    return in_own_spelling(values_of(writer._jwrite.extraOptions()))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 
 from py4j.java_gateway import JavaObject
 
+from paimon_core.options.support import in_own_spelling
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, python_map, scala_map, scala_options, texts, value_of, values_of
 from paimon_sql.spark.jvm.gateway import simple_name
@@ -37,8 +38,9 @@ class TableReference:
     renamed: bool = False
 
     def options(self) -> dict[str, str]:
-        """Return the options that the statement gives the table."""
-        return {k: v for k, v in python_map(self.node.options().asCaseSensitiveMap()).items() if k != _PRIVILEGES}
+        """Return the options that the statement gives the table, under Paimon's own keys."""
+        found = python_map(self.node.options().asCaseSensitiveMap())
+        return in_own_spelling({key: value for key, value in found.items() if key != _PRIVILEGES})
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,14 +46,17 @@ class OlderSpark:
     def __init__(self, registry: CatalogRegistry) -> None:
         self.registry, self.jvm, self.views = registry, registry.jvm, OlderViews(registry)
 
-    def planned(self, plan: JavaObject, text: str) -> JavaObject:
-        """Return a parsed statement as a newer Spark would analyze it; `text` is the statement's text."""
+    def planned(self, plan: JavaObject, text: str, *, in_view: bool = False) -> JavaObject:
+        """Return a parsed statement, or the query of a view, as a newer Spark would analyze it; `text` is its text."""
         if _VIEW.search(text) and answers_view_statements(self.jvm):
             statement = view_statement(plan)
             if statement is not None:
                 return self.views.planned(plan, statement)
         if _STATE.search(text) and travels_in_name(self.jvm):
-            plan = with_named_options(self.jvm, self.registry.session, plan, STATE_OPTIONS)
+            session = self.registry.session
+            place = {current_catalog(session)} if in_view else set()  # a view may be elsewhere: its tables may be ours
+            ours = place | self.registry.catalogs.keys()
+            plan = with_named_options(self.jvm, session, plan, STATE_OPTIONS, ours)
         if _FUNCTION.search(text) and renames_calls(self.jvm):
             makers, session = column_function_makers(self.jvm), self.registry.session
             plan = with_named_functions(self.jvm, session, plan, makers, self.registry.catalogs)

@@ -35,6 +35,7 @@ from paimon_sql.preprocess.statements import Name
 from paimon_sql.spark.errors.java import contradiction, of_parser
 from paimon_sql.spark.gaps import refused
 from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.chosen_rows import check_chosen_relations
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.nested import called_procedure, with_statements
@@ -60,6 +61,7 @@ from paimon_sql.spark.jvm.sessions import (
 from paimon_sql.spark.proxy import Function2, Proxy
 from paimon_sql.spark.statements.analyze import ANALYZE_TABLES, with_each_table
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, LoadedCatalogs
+from paimon_sql.spark.statements.chosen_rows import CHOOSING, check_chosen, check_no_query, may_choose_rows
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.function_statements import FunctionStatements
 from paimon_sql.spark.statements.older_spark import OlderSpark
@@ -146,6 +148,7 @@ class PaimonParser(Proxy):
 
     def _finished(self, plan: JavaObject, text: str, rewritten: Callable[[JavaObject], JavaObject]) -> JavaObject:
         """Return the plan that Spark continues with in place of a parsed statement; `text` is the statement's text."""
+        self._check_choice(plan, text)
         plan = self.functions.planned(plan, text)
         plan = self.older.planned(plan, text)
         if ANALYZE_TABLES.search(text):
@@ -160,6 +163,14 @@ class PaimonParser(Proxy):
         if not _OURS.search(text.lower()) or (binds_late(self.jvm) and has_parameters(self.jvm, plan)):
             return plan  # with parameters, `_bound` rewrites it later
         return rewritten(plan)
+
+    def _check_choice(self, plan: JavaObject, text: str) -> None:
+        """Refuse options that choose rows on a query of WITH. Let Spark's analyzer check the other relations that have
+        such options.
+        """
+        if may_choose_rows(text):
+            check_no_query(self.registry, plan)
+            check_relations(self.jvm, self.registry.session)
 
     def _of_paimon(self, statement: PaimonStatement, parse: Callable[[str], JavaObject]) -> JavaObject:
         value = statement.value
@@ -232,8 +243,10 @@ class PaimonParser(Proxy):
         text = with_variables(self.variables, text)
         statement = self._preprocessed(text)
         query = statement if isinstance(statement, Rewriting) else Rewriting(text)
-        plan = self.functions.planned(self._parsed(query, self.delegate.parseQuery), text)
-        return self.older.planned(plan, text)
+        plan = self._parsed(query, self.delegate.parseQuery)
+        self._check_choice(plan, text)
+        plan = self.functions.planned(plan, text)
+        return self.older.planned(plan, text, in_view=True)
 
     def parseMultipartIdentifier(self, text: str) -> Any:
         name = with_path_catalog(with_quoted_system_tables(text))
@@ -346,6 +359,19 @@ def restrict_paths(session: JavaObject, may_open: Callable[[str], bool]) -> None
     registry = registry_in(session)
     assert registry is not None, "the session has no parser of this package"
     registry.loaded.may_open = may_open
+
+
+def check_relations(jvm: Jvm, session: JavaObject) -> None:
+    """Let a session, and sessions made from it later, refuse options that choose rows on anything but a table of ours.
+    Does nothing if the session does so already.
+    """
+    check_chosen_relations(jvm, session, CHOOSING, Function2(jvm, _check_chosen))
+
+
+def _check_chosen(session: JavaObject, found: str) -> None:
+    registry = registry_in(session)
+    if registry is not None:
+        check_chosen(registry, found)
 
 
 def _bound(session: JavaObject, plan: JavaObject) -> JavaObject:

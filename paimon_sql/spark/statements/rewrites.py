@@ -19,6 +19,7 @@ from paimon_core.arrow.evolution import spelled
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, TableOptions
+from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import BRANCH_OPTION
@@ -110,6 +111,24 @@ _COMMANDS: Mapping[type[ParsedStatement], type[TableCommand]] = {
     plans.Merge: SparkRowLevelStatement,
     plans.Update: SparkRowLevelStatement,
 }
+
+
+_ROW_LEVEL = (plans.Delete, plans.Merge, plans.Update)
+
+
+def _on_branch(found: Located, head: StatementHead) -> Located:
+    """Return the table that a statement changes: of the branch that its options name. Raises `UnsupportedFeatureError`
+    for options that choose rows of an older version.
+    """
+    catalog, identifier = found
+    options = {} if head.table is None or head.table.catalog is not None else head.table.options()
+    chosen = [key for key in SCAN_OPTIONS if key in options]
+    if chosen:
+        raise UnsupportedFeatureError(
+            f"Table {catalog.catalog_name}.{identifier} cannot be changed with the option '{chosen[0]}': a statement "
+            "changes the latest version. Leave the option out."
+        )
+    return catalog, identifier.on_branch(options.get(BRANCH_OPTION))
 
 
 def _is_ours(kind: type[ParsedStatement]) -> bool:
@@ -249,6 +268,8 @@ class StatementRewriter:
         if found is None:
             self._check_no_view(head)
             return None
+        if head.kind in _ROW_LEVEL:
+            found = _on_branch(found, head)
         parsed = read_statement(head)
         if isinstance(parsed, Insert):
             parsed = self._insert(found, parsed)

@@ -3,6 +3,7 @@ import java.util.*;
 import org.apache.spark.sql.catalyst.AliasIdentifier;
 import org.apache.spark.sql.catalyst.analysis.*;
 import org.apache.spark.sql.catalyst.plans.logical.*;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
 import scala.Function1;
 import scala.Product;
 import scala.jdk.javaapi.CollectionConverters;
@@ -19,10 +20,11 @@ public class StateOptions {
     StringBuilder out = new StringBuilder();
     for (Iterator it = relation.options().asCaseSensitiveMap().entrySet().iterator(); it.hasNext();) {
       Map.Entry entry = (Map.Entry) it.next();
-      if (!keys.contains(entry.getKey())) continue;
+      String key = ((String) entry.getKey()).toLowerCase(Locale.ROOT);
+      if (!keys.contains(key)) continue;
       if (out.length() > 0) out.append("&");
       try {
-        String name = URLEncoder.encode((String) entry.getKey(), "UTF-8");
+        String name = URLEncoder.encode(key, "UTF-8");
         out.append(name).append("=").append(URLEncoder.encode((String) entry.getValue(), "UTF-8"));
       } catch (java.io.UnsupportedEncodingException e) {
         throw new RuntimeException(e);
@@ -32,11 +34,14 @@ public class StateOptions {
   }
 
   public static class Rule extends AbstractPartialFunction {
-    private final Set keys;
+    private final Set keys, ours;
+    private final CatalogManager catalogs;
     private final String mark, catalog, namespace;
 
-    Rule(Set keys, String mark, String catalog, String namespace) {
+    Rule(Set keys, Set ours, CatalogManager catalogs, String mark, String catalog, String namespace) {
       this.keys = keys;
+      this.ours = ours;
+      this.catalogs = catalogs;
       this.mark = mark;
       this.catalog = catalog;
       this.namespace = namespace;
@@ -47,7 +52,14 @@ public class StateOptions {
       if (!(node instanceof UnresolvedRelation)) return false;
       UnresolvedRelation relation = (UnresolvedRelation) node;
       boolean isNamed = ((String) relation.multipartIdentifier().last()).contains(mark);
-      return !isNamed && encoded(relation, keys).length() > 0;
+      return !isNamed && encoded(relation, keys).length() > 0 && mayBeOurs(relation.multipartIdentifier());
+    }
+
+    /** Whether a name may lead to a catalog of this package: other catalogs have options of the same names. */
+    private boolean mayBeOurs(scala.collection.Seq parts) {
+      String first = (String) parts.head();
+      if (parts.size() > 1 && ours.contains(first)) return true;
+      return ours.contains(catalog) && !(parts.size() > 1 && catalogs.isCatalogRegistered(first));
     }
 
     public Object applyOrElse(Object node, Function1 other) {
@@ -85,7 +97,8 @@ public class StateOptions {
     }
   }
 
-  public Object named(Object plan, Set keys, String mark, String catalog, String namespace) {
-    return ((LogicalPlan) plan).transformDownWithSubqueries(new Rule(keys, mark, catalog, namespace));
+  /** `ours` are the names of this package's catalogs; `catalog` and `namespace` are current. */
+  public Object named(Object plan, Set keys, Set ours, CatalogManager catalogs, String mark, String catalog, String namespace) {
+    return ((LogicalPlan) plan).transformDownWithSubqueries(new Rule(keys, ours, catalogs, mark, catalog, namespace));
   }
 }

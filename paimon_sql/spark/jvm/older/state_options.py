@@ -32,18 +32,23 @@ def travels_in_name(jvm: Jvm) -> bool:
     return jvm.variant(travels_in_name) is _NAMED
 
 
-def with_named_options(jvm: Jvm, session: JavaObject, plan: JavaObject, keys: Iterable[str]) -> JavaObject:
-    """Return a parsed query with those options of its tables that are in `keys` moved into the tables' names."""
-    place = current_catalog(session), current_namespace(session)
-    return jvm.compiled("StateOptions").named(plan, jvm.string_set(keys), OPTIONS_MARK, *place)
+def with_named_options(
+    jvm: Jvm, session: JavaObject, plan: JavaObject, keys: Iterable[str], ours: Iterable[str]
+) -> JavaObject:
+    """Return a parsed query with those options of its tables that are in `keys` moved into the tables' names. `ours`
+    are the names of this package's catalogs: tables of other catalogs keep their options.
+    """
+    catalogs, place = session.sessionState().catalogManager(), (current_catalog(session), current_namespace(session))
+    sets = jvm.string_set(keys), jvm.string_set(ours)
+    return jvm.compiled("StateOptions").named(plan, *sets, catalogs, OPTIONS_MARK, *place)
 
 
 def named_relation(
     jvm: Jvm, session: JavaObject, name: str, options: Mapping[str, str], keys: Iterable[str]
 ) -> JavaObject:
-    """Return the plan of a table, with those options that are in `keys` in its name. `name` is the table's name as SQL
-    spells it.
+    """Return the plan of a table of this package, with those options that are in `keys` in its name. `name` is the
+    table's name as SQL spells it.
     """
-    parts = jvm.seq(texts(parser_of(session).parseMultipartIdentifier(name)))
-    found = jvm.java_class(classes.UNRESOLVED_RELATION)(parts, connector.string_map(jvm, options), False)
-    return with_named_options(jvm, session, found, keys)
+    parts = texts(parser_of(session).parseMultipartIdentifier(name))
+    found = jvm.java_class(classes.UNRESOLVED_RELATION)(jvm.seq(parts), connector.string_map(jvm, options), False)
+    return with_named_options(jvm, session, found, keys, {parts[0], current_catalog(session)})

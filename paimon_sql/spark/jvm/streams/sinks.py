@@ -8,6 +8,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from paimon_core.options.support import in_own_spelling
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import known_texts
 from paimon_sql.spark.jvm.frames import frame
@@ -44,8 +45,8 @@ def output_mode(writer: StreamWriter) -> str:
 
 
 def stream_options(writer: StreamWriter) -> dict[str, str]:
-    """Return the options that a writer was given, with names as typed."""
-    return known_texts(_jvm(writer), _field(writer, "extraOptions").originalMap())
+    """Return the options that a writer was given, with names as Paimon or else the user spells them."""
+    return in_own_spelling(known_texts(_jvm(writer), _field(writer, "extraOptions").originalMap()))
 
 
 def without_stream_options(writer: StreamWriter, names: list[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame
 
+from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.streams.changes import ChangeRange
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import known_texts
@@ -137,7 +138,7 @@ def stream_reader_source(jvm: Jvm, reader: Reader) -> str:
     java_type(classes.STREAM_READER),
 )
 def stream_reader_options(jvm: Jvm, reader: Reader) -> dict[str, str]:
-    return known_texts(jvm, jvm.private_value(reader._jreader, "extraOptions"))
+    return in_own_spelling(known_texts(jvm, jvm.private_value(reader._jreader, "extraOptions")))
 
 
 @hook(

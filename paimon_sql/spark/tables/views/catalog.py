@@ -41,8 +41,8 @@ class SparkViews(NamedCatalog):
 
     def viewExists(self, identifier: Any) -> bool:
         try:
-            return isinstance(self.catalog, SupportsViews) and self.catalog.view_exists(self._identifier(identifier))
-        except (DatabaseNotFoundError, InvalidNameError):
+            return self.has_view(self._identifier(identifier))
+        except InvalidNameError:
             return False
 
     def invalidateView(self, identifier: Any) -> None:
@@ -95,6 +95,13 @@ class SparkViews(NamedCatalog):
             raise view_already_exists(self.jvm, connector.identifier(self.jvm, [new.database], new.table)) from e
 
     # -- ours ---------------------------------------------------------------------------------------------------------
+    def has_view(self, identifier: Identifier) -> bool:
+        """Return whether the catalog has a view of this name."""
+        try:
+            return isinstance(self.catalog, SupportsViews) and self.catalog.view_exists(identifier)
+        except (DatabaseNotFoundError, InvalidNameError):
+            return False
+
     def _find_view(self, identifier: Any) -> Any | None:
         """Return the view of a Spark identifier in the form that Spark runs; None if it does not exist."""
         try:

@@ -51,3 +51,20 @@ def test_a_table_function_is_not_a_procedure(call: str) -> None:
     """Spark would look for a function of the catalog, and the table in the database `sys`."""
     with pytest.raises(PreprocessError, match=r"is not in sys: write \w+\(…\), without a qualifier"):
         rewrite(f"SELECT * FROM {call}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("SELECT * FROM t, {}", True),
+        ("SELECT * FROM t JOIN u ON t.a = f(u.a, 1), {}", True),
+        ("SELECT * FROM (SELECT a, b FROM t), {} WHERE a IN (1, 2)", True),
+        ("MERGE INTO t USING {} AS s ON t.k = s.k WHEN MATCHED THEN DELETE", True),
+        ("SELECT a, {} FROM t", False),
+        ("SELECT * FROM t WHERE f(a, {})", False),
+        ("SELECT * FROM t GROUP BY a, {}", False),
+    ],
+)
+def test_calls_stand_for_tables(before: str, after: bool) -> None:
+    text = before.format("vector_search('d.t', 'v', array(1), 2)")
+    assert ("d.t WITH ('vector-search.arguments'=" in rewrite(text)) is after
