@@ -15,7 +15,6 @@ import pytest
 from pyspark.errors import PySparkException
 
 from paimon_sql.spark.tables import targets
-from tests.support.spark_versions import spark_minor
 
 pytestmark = pytest.mark.spark
 
@@ -310,7 +309,6 @@ def literal(value: Any) -> str:
     return "'" + value.replace("'", "\\'") + "'" if isinstance(value, str) else str(value)
 
 
-@pytest.mark.skipif(spark_minor() < (4, 1), reason="Spark 4.0 gives parameters values after this package's parser")
 @pytest.mark.parametrize("statement", PARAMETERS)
 def test_parameters_of_statements_of_paimon(tables: Any, tmp_path: Path, statement: str) -> None:
     (tmp_path / "in").mkdir()

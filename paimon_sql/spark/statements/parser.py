@@ -39,7 +39,15 @@ from paimon_sql.spark.jvm.chosen_rows import check_chosen_relations
 from paimon_sql.spark.jvm.commands import create_namespace
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.nested import called_procedure, with_statements
-from paimon_sql.spark.jvm.older.parameters import binds_late, has_parameters, rewrite_bound, values_of
+from paimon_sql.spark.jvm.older.parameters import (
+    binds_late,
+    has_parameters,
+    rewrite_bound,
+    rewrites_bound,
+    values_in,
+    values_of,
+    waiting_for_values,
+)
 from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
@@ -94,11 +102,30 @@ class PaimonParser(Proxy):
         _PARSERS[self.toString()] = self
 
     def parsePlan(self, text: str) -> Any:
+        if (
+            binds_late(self.jvm)
+            and (found := self._parameters(text))
+            and rewrites_bound(self.jvm, self.registry.session)
+        ):
+            self._prepare(text)
+            return self.delegate.parsePlan(waiting_for_values(text, [text[start:end] for start, end in found]))
         return self._planned(text, self.delegate.parsePlan)
 
-    def parsePlanWithParameters(self, text: str, context: Any) -> Any:
+    def with_bound(self, plan: JavaObject) -> JavaObject:
+        """Return the plan of a statement once its parameters have values, for a Spark that binds late."""
+        waited = values_in(self.jvm, plan)
+        if waited is None:
+            return self.rewriter.rewritten(plan)
+        text, values = waited
+        return self._planned(with_values(text, markers(text), values), self.delegate.parsePlan)
+
+    def _parameters(self, text: str) -> list[tuple[int, int]]:
+        """Return the places of a statement's parameters if it is one that only Paimon has."""
         found = markers(text)
-        if found and needs_values(text, found, partial(preprocess, syntax=self.syntax)):
+        return found if found and needs_values(text, found, partial(preprocess, syntax=self.syntax)) else []
+
+    def parsePlanWithParameters(self, text: str, context: Any) -> Any:
+        if found := self._parameters(text):
             values = values_of(self.jvm, [text[start:end] for start, end in found], context)
             if values is not None:
                 return self._planned(with_values(text, found, values), self.delegate.parsePlan)
@@ -376,5 +403,8 @@ def _check_chosen(session: JavaObject, found: str) -> None:
 
 def _bound(session: JavaObject, plan: JavaObject) -> JavaObject:
     """Rewrite a statement once its parameters have values: Spark continues with the result."""
-    registry = registry_in(session)
-    return plan if registry is None else StatementRewriter(registry).rewritten(plan)
+    parser = _PARSERS.get(str(parser_of(session).toString()))
+    if parser is None:
+        return plan
+    parser.registry.register()
+    return parser.with_bound(plan)

@@ -6,7 +6,12 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.analysis.BindParameters$;
 import org.apache.spark.sql.catalyst.analysis.ParameterizedQuery;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAlias;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -30,6 +35,24 @@ public class BoundParameters {
     return has(with.child());
   }
 
+  /**
+   * The text and the values of the query `SELECT mark, text, value, …` as SQL spells them; null for any other plan, and if a
+   * parameter has no value.
+   */
+  public List values(Object parsed, String mark) {
+    if (!(parsed instanceof Project) || ((LogicalPlan) parsed).containsPattern(TreePattern$.MODULE$.PARAMETER())) return null;
+    List found = new ArrayList();
+    for (Iterator each = CollectionConverters.asJava(((Project) parsed).projectList()).iterator(); each.hasNext();) {
+      Expression one = (Expression) each.next();
+      if (one instanceof UnresolvedAlias) one = ((UnresolvedAlias) one).child();
+      if (one instanceof Alias) one = ((Alias) one).child();  // of EXECUTE IMMEDIATE … USING value AS name
+      boolean isText = found.size() < 2 && one instanceof Literal;
+      found.add(isText ? String.valueOf(((Literal) one).value()) : one.sql());
+      if (!found.get(0).equals(mark)) return null;
+    }
+    return found.subList(1, found.size());
+  }
+
   /** Install the rule in a session and in sessions created from it. `rewrite` takes a session and a plan, and returns a plan. */
   public void install(SparkSession session, SparkSessionExtensions extensions, Object analyzer, final Function2 rewrite)
       throws Exception {
@@ -41,6 +64,15 @@ public class BoundParameters {
     List all = new ArrayList(CollectionConverters.asJava((scala.collection.Seq) rules.get(analyzer)));
     all.add(new Bound(session, rewrite));
     rules.set(analyzer, CollectionConverters.asScala(all).toSeq());
+  }
+
+  /** Whether an analyzer has the rule. */
+  public boolean isInstalled(Object analyzer) throws Exception {
+    Field rules = field(analyzer.getClass());
+    rules.setAccessible(true);
+    Iterator all = CollectionConverters.asJava((scala.collection.Seq) rules.get(analyzer)).iterator();
+    while (all.hasNext()) if (all.next() instanceof Bound) return true;
+    return false;
   }
 
   static Field field(Class of) throws NoSuchFieldException {

@@ -7,6 +7,7 @@ values.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, java_type, method
 
 _NONE = "not in this Spark"
+_WAITING = "paimon-sql: a statement that waits for the values of its parameters"
 _INTEGER = re.compile("-?[0-9]+[LSY]")  # with a suffix of its type, which only Spark's statements may have
 _PARSED = Variant.of("by the parser", method(classes.PARSER_INTERFACE, "parsePlanWithParameters", 2))
 _ANALYZED = Variant.of(
@@ -51,6 +53,11 @@ def rewrite_bound(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
     jvm.compiled("BoundParameters").install(session, session.extensions(), analyzer, rewrite)
 
 
+def rewrites_bound(jvm: Jvm, session: JavaObject) -> bool:
+    """Return whether a session passes its statements to `rewrite_bound`'s function. Sessions of JVM programs do not."""
+    return bool(jvm.compiled("BoundParameters").isInstalled(session.sessionState().analyzer()))
+
+
 @hook(
     "`ParameterHandler.substituteParameters`",
     "parameters of statements that only Paimon has, such as ALTER TABLE … CREATE TAG",
@@ -68,7 +75,36 @@ def values_of(jvm: Jvm, parameters: Sequence[str], context: JavaObject) -> list[
     query = f"SELECT {between.join(parameters)}"
     substituted = str(jvm.scala_object(classes.PARAMETER_HANDLER).substituteParameters(query, context)._1())
     found = substituted.removeprefix("SELECT ").split(between)
-    return [value[:-1] if _INTEGER.fullmatch(value) else value for value in found]
+    return list(map(_without_type, found))
+
+
+def _without_type(value: str) -> str:
+    return value[:-1] if _INTEGER.fullmatch(value) else value
+
+
+def waiting_for_values(text: str, parameters: Sequence[str]) -> str:
+    """Return a query that stands for a statement until the analyzer has the values of its parameters, which are spelled
+    as in the statement. See `values_in`.
+    """
+    encoded = base64.b64encode(text.encode()).decode()  # without a character that a literal would have to escape
+    return f"SELECT '{_WAITING}', '{encoded}', {', '.join(parameters)}"
+
+
+@hook(
+    "`Project`, `UnresolvedAlias`",
+    "parameters of statements that only Paimon has, such as ALTER TABLE … CREATE TAG",
+    _PARSED,
+    Variant.of("by the analyzer", method(f"{classes.PLANS_PACKAGE}.Project", "projectList", 0)),
+)
+def values_in(jvm: Jvm, plan: JavaObject) -> tuple[str, list[str]] | None:
+    """Return the statement that a query stands for, and the values of its parameters as literals of SQL; None for any
+    other plan.
+    """
+    found = jvm.compiled("BoundParameters").values(plan, _WAITING)
+    if found is None:
+        return None
+    encoded, *values = map(str, found)
+    return base64.b64decode(encoded).decode(), list(map(_without_type, values))
 
 
 _ANY = Variant.of("in any case", method(f"{classes.NAMED_PARAMETERS}$", "defaultRearrange", 4))
