@@ -11,6 +11,7 @@ _LABELLED = frozenset({"BEGIN", "WHILE", "REPEAT", "LOOP", "FOR"})
 _NESTED = frozenset({"BEGIN", "IF", "CASE", "WHILE", "REPEAT", "LOOP", "FOR"})
 _CONDITIONS = {"IF": "THEN", "ELSEIF": "THEN", "WHEN": "THEN", "WHILE": "DO", "FOR": "DO", "UNTIL": "END"}
 _QUERIES = frozenset({"SELECT", "WITH", "FROM", "VALUES", "TABLE", "MAP", "REDUCE"})
+_TRANSACTION = (["TRANSACTION"], ["WORK"], ["TRAN"])
 _ENDS = frozenset({";", "", *_NESTED})
 _BEFORE_NAMES = frozenset({"AS", ".", ",", "(", "=", "<", ">", "FROM", "JOIN", "INTO", "TABLE", "UPDATE", "SET"})
 
@@ -34,8 +35,11 @@ def read_block(tokens: Tokens, first: int = 0) -> Block | None:
     missing.
     """
     symbols = tokens.symbols
-    if first >= len(symbols) or symbols[first] != "BEGIN" or symbols[first + 1 : first + 2] in ([";"], []):
+    if first >= len(symbols) or symbols[first] != "BEGIN":
         return None
+    behind = first + 1 + (symbols[first + 1 : first + 2] in _TRANSACTION)
+    if symbols[behind : behind + 1] in ([";"], []):
+        return None  # BEGIN of a transaction in other databases
     block = _Reader(tokens, first).read()
     return block if block.is_whole else _Reader(tokens, first, is_lenient=True).read()
 

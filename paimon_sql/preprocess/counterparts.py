@@ -34,6 +34,10 @@ METADATA_TABLES = {
     "position_deletes": "table_indexes",
     "refs": "tags",
 }
+_TRANSACTION = re.compile(
+    r"\s*(?:begin|start(?=\s+transaction)|commit|rollback|end(?=\s+transaction))(?:\s+(?:transaction|work|tran))?\s*;?\s*",
+    re.IGNORECASE,
+)
 _MISREAD = re.compile(r"\b(?:history|detail|system)\b")  # a word of every statement that Spark takes for another one
 
 
@@ -80,6 +84,16 @@ def counterpart(text: str, *, is_parsed: bool = False) -> Counterpart | None:
     found = (read(Cursor(tokens)) for read in readers)
     return next(
         (each for each in found if each is not None and each.table and (each.parsed_as is not None) == is_parsed), None
+    )
+
+
+def of_transaction(text: str) -> str | None:
+    """Return the advice for a statement of other databases that begins or ends a transaction; None for other texts."""
+    if _TRANSACTION.fullmatch(text) is None:
+        return None
+    return (
+        "A transaction has one statement here: each statement commits, or changes nothing. Leave BEGIN, COMMIT and "
+        "ROLLBACK out. CALL sys.rollback brings a table back to an earlier snapshot"
     )
 
 

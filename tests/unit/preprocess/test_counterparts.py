@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from paimon_sql.preprocess.counterparts import counterpart
+from paimon_sql.preprocess.counterparts import counterpart, of_transaction
 from paimon_sql.procedures import PROCEDURES
 
 # statement, and a part of the advice for table `shop.sales`
@@ -131,3 +131,22 @@ def test_a_statement_that_is_cut_off_is_read_without_an_error(text: str) -> None
     for end in range(len(text)):
         counterpart(text[:end])
         counterpart(text[:end], is_parsed=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("BEGIN", True),
+        ("BEGIN TRANSACTION;", True),
+        ("start transaction", True),
+        ("COMMIT WORK", True),
+        ("ROLLBACK;", True),
+        ("END TRANSACTION", True),
+        ("END", False),
+        ("START", False),
+        ("BEGIN SELECT 1; END", False),
+        ("COMMIT x", False),
+    ],
+)
+def test_statements_of_transactions(text: str, is_one: bool) -> None:
+    assert (of_transaction(text) is not None) is is_one

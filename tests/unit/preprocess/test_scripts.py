@@ -79,3 +79,10 @@ def test_what_follows_an_open_quote_is_one_statement(rest):
 )
 def test_is_terminated(text, terminated):
     assert is_terminated(text) is terminated
+
+
+@pytest.mark.parametrize("begin", ["BEGIN", "BEGIN TRANSACTION", "begin work"])
+def test_a_transaction_of_another_database_is_no_block(begin: str) -> None:
+    """A prompt that waits for END would never run it."""
+    assert is_terminated(f"{begin};")
+    assert [s.text for s in split_statements(f"{begin}; SELECT 1; COMMIT;")] == [begin, "SELECT 1", "COMMIT"]

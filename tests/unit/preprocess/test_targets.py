@@ -9,7 +9,7 @@ from paimon_sql.preprocess.scripts import target_of
 
 ON = {
     "ALTER TABLE {} CREATE TAG a",
-    "ALTER TABLE {} CREATE OR REPLACE TAG IF NOT EXISTS a AS OF VERSION 1",
+    "ALTER TABLE {} CREATE OR REPLACE TAG a AS OF VERSION 1",
     "ALTER TABLE {} DELETE TAG a",
     "ALTER TABLE {} RENAME TAG a TO b",
     "ALTER TABLE {} MODIFY a BIGINT",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from paimon_sql.preprocess import PaimonStatement, Script, preprocess
+from paimon_sql.preprocess import PaimonStatement, PreprocessError, Script, preprocess
 from paimon_sql.preprocess.cursor import NAMED_LATER
 from paimon_sql.preprocess.statements import (
     ChangeColumns,
@@ -47,12 +47,6 @@ def test_what_is_said(text: str, value: Value) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "ALTER TABLE t CREATE TAG",
-        "ALTER TABLE t CREATE TAG a b",
-        "ALTER TABLE t CREATE TAG a; SELECT 1",
-        "ALTER TABLE t CREATE TAG a RETAIN 1 YEARS",
-        "ALTER TABLE t CREATE TAG a AS OF VERSION x",
-        "ALTER TABLE t RENAME TAG a",
         "ALTER TABLE t SET TBLPROPERTIES ('a' = ' tag')",
         "ALTER TABLE IDENTIFIER() CREATE TAG a",
         "ALTER TABLE IDENTIFIER(x CREATE TAG a",
@@ -60,6 +54,28 @@ def test_what_is_said(text: str, value: Value) -> None:
 )
 def test_what_is_not_understood_is_left_to_spark(text: str) -> None:
     assert not isinstance(preprocess(text), PaimonStatement)
+
+
+@pytest.mark.parametrize(
+    ("text", "usage"),
+    [
+        ("ALTER TABLE t CREATE TAG", "line 1, column 22"),
+        ("ALTER TABLE t CREATE TAG 'a'", "CREATE TAG name"),
+        ("ALTER TABLE t CREATE TAG :a", "CREATE TAG name"),
+        ("ALTER TABLE t CREATE TAG a b", "column 28"),
+        ("ALTER TABLE t CREATE TAG a; SELECT 1", "CREATE TAG name"),
+        ("ALTER TABLE t CREATE TAG a AS OF 1", "AS OF VERSION snapshot"),
+        ("ALTER TABLE t CREATE TAG a AS OF VERSION x", "AS OF VERSION snapshot"),
+        ("ALTER TABLE t CREATE TAG a RETAIN 1 YEARS", "RETAIN number DAYS"),
+        ("ALTER TABLE t RENAME TAG a", "RENAME TAG name TO other"),
+        ("ALTER TABLE t RENAME TAG a b", "RENAME TAG name TO other"),
+        ("ALTER TABLE t DELETE TAG", "DELETE TAG .IF EXISTS. name"),
+    ],
+)
+def test_statements_that_are_incomplete_show_what_to_write(text: str, usage: str) -> None:
+    with pytest.raises(PreprocessError, match=usage):
+        preprocess(text)
+    assert preprocess(text, is_elsewhere=lambda name: True).is_elsewhere
 
 
 # a statement of each kind that only Paimon has on a table or a database
