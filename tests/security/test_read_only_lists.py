@@ -293,6 +293,31 @@ def test_paths_of_a_warehouse_that_has_users(spark: Any, path: str, as_place: bo
     assert (lists.test("place", path), lists.test("tree", path)) == (as_place, as_tree)
 
 
+@pytest.mark.spark
+def test_the_check_of_a_plan_asks_a_warehouse_for_users_once(spark: Any, tmp_path: Path) -> None:
+    """A plan may name 100,000 files, and each answer takes a request to the storage. The next plan asks again."""
+    jvm, asked, answer = jvm_of(spark.sparkContext), list[str](), [False]
+
+    def has_users(folder: str) -> bool:
+        asked.append(folder)
+        return answer[0]
+
+    (tmp_path / "t").mkdir()
+    for number in range(20):
+        (tmp_path / "t" / f"f{number}").write_text("")
+        (tmp_path / "t" / f"link{number}").symlink_to(tmp_path / "t" / f"f{number}")
+    lists = allow_lists(jvm, listed(Places({str(tmp_path): []})), Predicate(jvm, has_users))
+    for path in ("t", "t/*", "*/f*", "t/link1"):
+        asked.clear()
+        assert lists.test("tree", f"{tmp_path}/{path}") and asked == [str(tmp_path)], path
+    asked.clear()
+    lists.test("plan is checked", True)
+    assert all(lists.test("tree", f"{tmp_path}/t/f{number}") for number in range(20)) and asked == [str(tmp_path)]
+    lists.test("plan is checked", False)
+    answer[0] = True
+    assert not lists.test("tree", f"{tmp_path}/t/f1")
+
+
 VERSIONS = ("4.0", "4.1", "4.2", "4.3")
 NEWER = {  # of the allowed settings: the first version that has one
     "spark.sql.execution.pyspark.binaryAsBytes": "4.1",

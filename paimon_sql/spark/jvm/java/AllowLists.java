@@ -27,12 +27,15 @@ public class AllowLists implements BiPredicate {
   private static final Pattern UNCLEAR = Pattern.compile("\\.\\.|[\\\\\\x00-\\x1f]|^\\s|^//");
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
   private static final Pattern OF_FILES = Pattern.compile("[*?\\[{]");
+  private static final List KINDS_OF_PLACES = Arrays.asList(new String[] {"place", "warehouse", "chosen place"});
   private static final String LOCAL = "file://";
   private static final String OF_PATTERNS = " pattern";  // the kind of a line with a pattern ends so
   private final Map names = new HashMap();  // from a kind to a set
   private final Map patterns = new HashMap();  // from a kind to a list
 
+  private final Map places = new HashMap();  // from a kind to the folders of its set, see `placed`
   private Predicate hasUsers;  // tests a warehouse; null if no warehouse has users
+  private final ThreadLocal answers = new ThreadLocal();  // of `hasUsers`, while this thread checks a plan or a path
 
   /** Lists of lines: each has a kind and a name, with a tab between them. */
   public BiPredicate of(String lines, Predicate hasUsers) {
@@ -47,16 +50,49 @@ public class AllowLists implements BiPredicate {
       if (!into.containsKey(kind)) into.put(kind, new HashSet());
       ((Set) into.get(kind)).add(isPattern ? (Object) Pattern.compile(one[1]) : one[1]);
     }
+    for (Iterator each = made.names.entrySet().iterator(); each.hasNext();) {
+      Map.Entry one = (Map.Entry) each.next();
+      if (KINDS_OF_PLACES.contains(one.getKey())) made.places.put(one.getKey(), placed((Set) one.getValue()));
+    }
     return made;
   }
 
+  /** Pairs: each folder as `place` returns it, and as it is listed. */
+  private static List placed(Set folders) {
+    List found = new ArrayList();
+    for (Iterator each = folders.iterator(); each.hasNext();) {
+      String one = (String) each.next(), folder = place(one);
+      if (folder != null) found.add(new String[] {folder, one});
+    }
+    return found;
+  }
+
+  /**
+   * Whether a name of a kind is allowed. The kind "plan is checked" with true or false begins or ends the check of a plan on this
+   * thread: a plan may name 100,000 files, and the question whether a warehouse has users takes a request to its storage.
+   */
   public boolean test(Object kind, Object name) {
-    if (kind.equals("place") || kind.equals("tree")) return isFound(String.valueOf(name), kind.equals("tree"));
+    if (kind.equals("plan is checked")) {
+      if (Boolean.TRUE.equals(name)) answers.set(new HashMap());
+      else answers.remove();
+      return true;
+    }
+    if (kind.equals("place") || kind.equals("tree")) return isFoundOnce(String.valueOf(name), kind.equals("tree"));
     if (kind.equals("value")) return !OF_SERVER.matcher(String.valueOf(name)).find();
     String asked = kind.equals("option") ? String.valueOf(name).toLowerCase(Locale.ROOT) : String.valueOf(name);
     Set found = (Set) names.get(kind);
     if (found != null && found.contains(asked)) return true;
     return kind.equals("setting") && VARIABLE.matcher(asked).matches() || matches((Set) patterns.get(kind), asked);
+  }
+
+  private boolean isFoundOnce(String path, boolean isTree) {
+    if (answers.get() != null) return isFound(path, isTree);
+    answers.set(new HashMap());
+    try {
+      return isFound(path, isTree);
+    } finally {
+      answers.remove();
+    }
   }
 
   /** Whether a path, and what its symbolic links lead to, is a listed folder or below one. */
@@ -134,36 +170,38 @@ public class AllowLists implements BiPredicate {
   /** Whether a path is a listed folder, or below one, and leads to no warehouse that has users. */
   private boolean isOpen(String path, boolean isTree) {
     String asked = place(path);
-    if (asked == null || !isWithin(asked, (Set) names.get("place"))) return false;
-    Set warehouses = (Set) names.get("warehouse");
+    if (asked == null || !isWithin(asked, (List) places.get("place"))) return false;
+    List warehouses = (List) places.get("warehouse");
     if (hasUsers == null || warehouses == null) return true;
     String top = fixed(asked);
-    for (Iterator each = warehouses.iterator(); each.hasNext();) {
-      String one = (String) each.next(), folder = place(one);
-      if (folder == null) continue;
+    for (int i = 0; i < warehouses.size(); i++) {
+      String[] one = (String[]) warehouses.get(i);
+      String folder = one[0];
       boolean isAbove = (isTree || top != asked) && isBelow(folder, top);
-      if ((isBelow(asked, folder) || isAbove) && !isChosen(asked, folder) && hasUsers.test(one)) return false;
+      if ((isBelow(asked, folder) || isAbove) && !isChosen(asked, folder) && hasUsersNow(one[1])) return false;
     }
     return true;
   }
 
+  private boolean hasUsersNow(Object warehouse) {
+    Map known = (Map) answers.get();
+    if (!known.containsKey(warehouse)) known.put(warehouse, Boolean.valueOf(hasUsers.test(warehouse)));
+    return Boolean.TRUE.equals(known.get(warehouse));
+  }
+
   /** Whether the operator chose a folder of a warehouse in which a path is. */
   private boolean isChosen(String asked, String warehouse) {
-    Set chosen = (Set) names.get("chosen place");
+    List chosen = (List) places.get("chosen place");
     if (chosen == null) return false;
-    for (Iterator each = chosen.iterator(); each.hasNext();) {
-      String one = place((String) each.next());
-      if (one != null && isBelow(one, warehouse) && isBelow(asked, one)) return true;
+    for (int i = 0; i < chosen.size(); i++) {
+      String one = ((String[]) chosen.get(i))[0];
+      if (isBelow(one, warehouse) && isBelow(asked, one)) return true;
     }
     return false;
   }
 
-  private static boolean isWithin(String asked, Set places) {
-    if (places == null) return false;
-    for (Iterator each = places.iterator(); each.hasNext();) {
-      String one = place((String) each.next());
-      if (one != null && isBelow(asked, one)) return true;
-    }
+  private static boolean isWithin(String asked, List places) {
+    for (int i = 0; places != null && i < places.size(); i++) if (isBelow(asked, ((String[]) places.get(i))[0])) return true;
     return false;
   }
 

@@ -47,7 +47,7 @@ public class ReadOnlySessions {
       public Object apply(Object session) {
         return new AbstractFunction1() {
           public Object apply(Object plan) {
-            reads.check((LogicalPlan) plan, false);
+            reads.checkAll((LogicalPlan) plan, false);
             return BoxedUnit.UNIT;
           }
         };
@@ -65,7 +65,7 @@ public class ReadOnlySessions {
     Parsed(Reads reads) { this.reads = reads; }
 
     public TreeNode apply(TreeNode plan) {
-      reads.check((LogicalPlan) plan, true);
+      reads.checkAll((LogicalPlan) plan, true);
       return plan;
     }
   }
@@ -82,7 +82,16 @@ public class ReadOnlySessions {
 
     private boolean has(String kind, String name) { return listed.test(kind, name); }
 
-    void check(LogicalPlan plan, boolean parsed) {
+    void checkAll(LogicalPlan plan, boolean parsed) {
+      listed.test("plan is checked", Boolean.TRUE);
+      try {
+        check(plan, parsed);
+      } finally {
+        listed.test("plan is checked", Boolean.FALSE);
+      }
+    }
+
+    private void check(LogicalPlan plan, boolean parsed) {
       String name = nameOf(plan);
       String reason = name == null || !has("plan", name) && !(parsed && has("parsed", name)) ? "" : refusal(plan, name);
       if (reason == null) reason = ofName(answer(plan, hasMember(plan, "nameParts") ? "nameParts" : "multipartIdentifier"));
