@@ -21,7 +21,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_exp
 from paimon_core.time_zones import time_zone
 from paimon_sql.notebook.answer import Cancelled, CellAnswer, CellDone, SqlError, progress_of
 from paimon_sql.preprocess import ScriptStatement, split_statements
-from paimon_sql.preprocess.lexing import Tokens, scan
+from paimon_sql.preprocess.lexing import Tokens, scan, without_dollar_strings
 from paimon_sql.shell.errors import describe, line_in_statement
 from paimon_sql.shell.interrupts import cancelling
 from paimon_sql.shell.render import Result
@@ -145,7 +145,7 @@ def bound(text: str, evaluate: Callable[[str], Any], session: Any) -> Iterator[t
     values: dict[str, Any] = {}
     views: list[str] = []
     parts, behind = [], 0
-    tokens, _ = scan(text)
+    tokens, _ = scan(without_dollar_strings(text))  # a function's code in Python may have braces
     for start, end in _braces(text, tokens):
         value = evaluate(text[start + 1 : end - 1].strip())
         name = f"_cell_{uuid4().hex}"

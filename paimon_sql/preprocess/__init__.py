@@ -123,7 +123,8 @@ def _script(text: str, syntax: Syntax, is_elsewhere: Callable[[Name], bool]) -> 
     edits: list[Edit] = []
     statements: list[PaimonStatement] = []
     for first, end in block.parts:
-        start = tokens.start(first)
+        is_assignment = tokens.symbols[first] == "SET" and first + 1 < end  # of a variable: scripts have no settings
+        start = tokens.start(first + is_assignment)
         part = text[start : tokens.end(end - 1)]
         try:
             found = preprocess(part, syntax, is_elsewhere)

@@ -43,6 +43,8 @@ def test_the_nearest_rows(spark: Any, kind: str) -> None:
     spark.sql("CREATE TEMPORARY VIEW near AS SELECT k FROM vector_search('t', 'v', array(0, 0), 2)")
     joined = "SELECT t.k, t.p FROM t JOIN near ON t.k = near.k ORDER BY t.k"
     assert rows(spark, joined) == [(0, "a"), (1, "b")]
+    found = "SELECT t.k FROM t JOIN paimon_incremental_query('t', 0, 1) AS x ON t.k = x.k ORDER BY 1"
+    assert rows(spark, found) == [(k,) for k in range(5)]
 
 
 def test_what_cannot_be_searched(spark: Any) -> None:

@@ -64,8 +64,16 @@ def _call(tokens: Tokens, index: int) -> list[Edit]:
             f"{tokens.text(index)} needs a table's name and {count} more arguments, not {len(arguments)} arguments",
         )
     table, *values = arguments
-    text = f"{table_name(table)} WITH ('{option}'={quoted_text(','.join(values))})"
+    text = with_option(tokens, index, table, option, ",".join(values))
     return [Edit.replace(tokens[index], cursor.last, text)]
+
+
+def with_option(tokens: Tokens, index: int, table: str, option: str, value: str) -> str:
+    """Return the SQL of a table with an option, in place of the call of a function at a token. Not every Spark allows
+    options behind the USING of MERGE INTO.
+    """
+    text = f"{table_name(table)} WITH ('{option}'={quoted_text(value)})"
+    return f"(SELECT * FROM {text})" if index and tokens.symbols[index - 1] == "USING" else text  # noqa: S608  quoted
 
 
 def _literal(cursor: Cursor) -> str | None:

@@ -10,9 +10,8 @@ from paimon_sql.preprocess.cursor import LIST_ENDS, Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import QUOTED_NAME, STRING, Tokens
-from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.rules.rule import Rule
-from paimon_sql.preprocess.rules.table_functions import check_unqualified, table_name
+from paimon_sql.preprocess.rules.table_functions import check_unqualified, with_option
 
 VECTOR_SEARCH_OPTION = "vector-search.arguments"
 _NAME, _OTHERS = "VECTOR_SEARCH", ("FULL_TEXT_SEARCH", "HYBRID_SEARCH")
@@ -72,7 +71,7 @@ def _call(cursor: Cursor, index: int) -> Edit:
     if not limit.is_integer():
         raise PreprocessError.at(cursor.last, f"{_USAGE}; {limit} is not a whole number of rows")
     arguments = {"column": column, "vector": vector, "k": int(limit), "options": options}
-    text = f"{table_name(table)} WITH ('{VECTOR_SEARCH_OPTION}'={quoted_text(json.dumps(arguments))})"
+    text = with_option(cursor.tokens, index, table, VECTOR_SEARCH_OPTION, json.dumps(arguments))
     return Edit.replace(cursor.tokens[index], cursor.last, text)
 
 

@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 
 from paimon_core.errors import TableExistsError
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.preprocess import CreateLike, create_like
+from paimon_sql.preprocess import VECTOR_SEARCH_OPTION, CreateLike, create_like
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.jvm.classes import ANALYSIS_EXCEPTION
@@ -33,8 +33,11 @@ from paimon_sql.spark.statements.views.older_views import OlderViews
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
 
+# with these in its name, a table is not the one that another name of the statement has loaded without them
+_NAMED = STATE_OPTIONS | {VECTOR_SEARCH_OPTION}
 _VIEW = re.compile(r"\b(?:views?|describe|desc|show|drop|truncate)\b", re.IGNORECASE)
-_STATE = re.compile("|".join(map(re.escape, STATE_OPTIONS)), re.IGNORECASE)
+# functions of tables set such options, too
+_STATE = re.compile("|".join((*map(re.escape, _NAMED), "vector_search", "paimon_incremental_")), re.IGNORECASE)
 _FUNCTION = re.compile(rf"\bsys\b[`\s]*\.[`\s]*(?:{'|'.join(COLUMN_FUNCTIONS)})\b", re.IGNORECASE)
 _CALL = re.compile(r"\bcall\b", re.IGNORECASE)
 _ARGUMENTS = {p.name.lower(): p.name for procedure in PROCEDURES.values() for p in procedure.parameters}
@@ -56,7 +59,7 @@ class OlderSpark:
             session = self.registry.session
             place = {current_catalog(session)} if in_view else set()  # a view may be elsewhere: its tables may be ours
             ours = place | self.registry.catalogs.keys()
-            plan = with_named_options(self.jvm, session, plan, STATE_OPTIONS, ours)
+            plan = with_named_options(self.jvm, session, plan, _NAMED, ours)
         if _FUNCTION.search(text) and renames_calls(self.jvm):
             makers, session = column_function_makers(self.jvm), self.registry.session
             plan = with_named_functions(self.jvm, session, plan, makers, self.registry.catalogs)

@@ -48,6 +48,7 @@ from paimon_sql.spark.jvm.older.parameters import (
     values_of,
     waiting_for_values,
 )
+from paimon_sql.spark.jvm.older.state_options import parse_views_with
 from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
@@ -345,7 +346,9 @@ def install_parser(jvm: Jvm, session: JavaObject) -> None:
     if has_parser(session):
         return
     loaded = LoadedCatalogs()
-    replace_parser(session, PaimonParser(jvm, CatalogRegistry(jvm, session, loaded), parser_of(session)))
+    parser = PaimonParser(jvm, CatalogRegistry(jvm, session, loaded), parser_of(session))
+    replace_parser(session, parser)
+    parse_views_with(jvm, session, parser)
     inject_parser(session, Function2(jvm, parsers(jvm, loaded)))
     if binds_late(jvm):
         rewrite_bound(jvm, session, Function2(jvm, _bound))

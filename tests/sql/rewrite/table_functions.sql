@@ -15,3 +15,7 @@ SELECT * FROM `t$binlog` WITH ('incremental-between-timestamp'='2024-01-01 00:00
 
 
  LIMIT 1
+---
+MERGE INTO t USING paimon_incremental_query('s', 1, 2) AS x ON t.a = x.a WHEN MATCHED THEN DELETE
+=>
+MERGE INTO t USING (SELECT * FROM s WITH ('incremental-between'='1,2')) AS x ON t.a = x.a WHEN MATCHED THEN DELETE

@@ -180,3 +180,14 @@ def test_an_option_that_there_is_not_is_refused(line: str) -> None:
     with pytest.raises(UsageError, match="--limit N"):
         read_cell(line, "SELECT 1")
     assert read_cell("-- nope", "SELECT 1").sql == "-- nope\nSELECT 1"
+
+
+def test_braces_in_the_code_of_a_function_are_the_functions() -> None:
+    text = "CREATE FUNCTION f(x INT) RETURNS INT LANGUAGE PYTHON AS $$\ndef f(x): return {1: x}[1]\n$$"
+    session = Session()
+
+    def evaluate(expression: str) -> Any:
+        raise AssertionError(expression)
+
+    run_cell(Cell(f"{text}; SELECT 1"), session, evaluate)
+    assert session.ran == [text, "SELECT 1"] and session.arguments == [{}, {}]

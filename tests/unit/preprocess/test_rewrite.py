@@ -179,3 +179,18 @@ def test_contradictions_are_refused_by_line_and_column(text, line, column, words
 def test_contradictions_of_other_providers_are_theirs():
     text = "CREATE TABLE t (k INT PRIMARY KEY ENFORCED, j INT PRIMARY KEY) USING delta"
     assert rewrite(text) is text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("BEGIN SET n = (SELECT 1 FROM t$tags); END", "BEGIN SET n = (SELECT 1 FROM `t$tags`); END"),
+        ("BEGIN SET VAR n = (SELECT 1 FROM t$tags); END", "BEGIN SET VAR n = (SELECT 1 FROM `t$tags`); END"),
+        ("BEGIN SET (a, b) = (SELECT 1, 2 FROM t$tags); END", "BEGIN SET (a, b) = (SELECT 1, 2 FROM `t$tags`); END"),
+        ("BEGIN SET; END", "BEGIN SET; END"),
+        ("SET spark.x = t$tags", "SET spark.x = t$tags"),
+    ],
+)
+def test_assignments_of_a_script_may_read_system_tables(text: str, expected: str) -> None:
+    """SET outside of a script may be a setting, with a value that is not SQL."""
+    assert rewrite(text) == expected

@@ -7,15 +7,16 @@ table by; the table that it gets has its own name nevertheless.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from py4j.java_gateway import JavaObject
 
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import texts
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.hooks import Variant, hook, method
+from paimon_sql.spark.jvm.hooks import Variant, field, hook, method
 from paimon_sql.spark.jvm.plans import OPTIONS_MARK
-from paimon_sql.spark.jvm.sessions import current_catalog, current_namespace, parser_of
+from paimon_sql.spark.jvm.sessions import current_catalog, current_namespace, parser_of, session_catalog
 
 _LOADED = Variant.of("when a table is loaded", method(classes.STAGING_TABLE_CATALOG, "tableStateOptionKeys", 0))
 _NAMED = Variant.of(
@@ -30,6 +31,23 @@ _NAMED = Variant.of(
 def travels_in_name(jvm: Jvm) -> bool:
     """Return whether options that change columns must be part of names, by `with_named_options`."""
     return jvm.variant(travels_in_name) is _NAMED
+
+
+@hook(
+    "`SessionCatalog.parser`",
+    "options of a table in a view, if the statement names the table, too",
+    _LOADED,
+    Variant.of("in the name of a table", field(classes.SESSION_CATALOG, "parser")),
+)
+def parse_views_with(jvm: Jvm, session: JavaObject, parser: Any) -> None:
+    """Parse the views of a running session by its parser, which moves options into names. Sessions created later do so
+    anyway. Without that, Spark before 4.3 reads a table of a view as another part of the statement has loaded it.
+    """
+    if jvm.variant(parse_views_with) is not _LOADED:
+        catalog = session_catalog(session)
+        found = jvm.java_class(classes.JAVA_CLASS).forName(classes.SESSION_CATALOG).getDeclaredField("parser")
+        found.setAccessible(True)
+        found.set(catalog, parser)
 
 
 def with_named_options(
