@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import tzinfo
+from datetime import UTC, datetime, tzinfo
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
 from paimon_core.options import (
@@ -151,11 +151,18 @@ def _by_time(store: TableStore, millis: int) -> Snapshot:
     found = bisect_right(ids, millis, key=lambda n: _commit_time(store, n))
     if found == 0:
         first = find_snapshot(store, ids[0]) if ids else None
-        earliest = f"its first snapshot is from {first.time_millis}" if first else "it has no snapshots yet"
-        raise SnapshotNotFoundError(
-            f"Table {store.name} has no snapshot at or before {millis} (epoch milliseconds): {earliest}."
-        )
+        earliest = f"its first snapshot is from {_moment(first.time_millis)}" if first else "it has no snapshots yet"
+        raise SnapshotNotFoundError(f"Table {store.name} has no snapshot at or before {_moment(millis)}: {earliest}.")
     return read_snapshot(store, ids[found - 1])
+
+
+def _moment(millis: int) -> str:
+    """Return epoch milliseconds as people and options read them."""
+    try:
+        text = datetime.fromtimestamp(millis / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"{millis} (epoch milliseconds)"
+    return f"{millis} ({text})"
 
 
 def _by_watermark(store: TableStore, watermark: int) -> Snapshot:

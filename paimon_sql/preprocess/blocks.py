@@ -29,10 +29,10 @@ class Block:
     is_whole: bool = True
 
 
-def read_block(tokens: Tokens, first: int = 0) -> Block | None:
+def read_block(tokens: Tokens, first: int = 0, *, strict: bool = False) -> Block | None:
     """Return the block that begins at a token; None if no block begins there. In Spark's grammar a `;` ends each
     statement of a block, so an END inside of a statement is a name. If that leaves the block without an END, a `;` is
-    missing.
+    missing: such a block is only whole if the reading is not `strict`.
     """
     symbols = tokens.symbols
     if first >= len(symbols) or symbols[first] != "BEGIN":
@@ -41,7 +41,7 @@ def read_block(tokens: Tokens, first: int = 0) -> Block | None:
     if symbols[behind : behind + 1] in ([";"], []):
         return None  # BEGIN of a transaction in other databases
     block = _Reader(tokens, first).read()
-    return block if block.is_whole else _Reader(tokens, first, is_lenient=True).read()
+    return block if block.is_whole or strict else _Reader(tokens, first, is_lenient=True).read()
 
 
 class _Reader:

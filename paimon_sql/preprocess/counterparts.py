@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from paimon_core.spec.identifier import sql_name
+from paimon_sql.preprocess.blocks import read_block
 from paimon_sql.preprocess.cursor import Cursor
-from paimon_sql.preprocess.lexing import tokenize
+from paimon_sql.preprocess.lexing import tokenize, without_dollar_strings
 from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.rules.rule import first_word
 from paimon_sql.preprocess.statements import Name
@@ -38,6 +39,8 @@ _TRANSACTION = re.compile(
     r"\s*(?:begin|start(?=\s+transaction)|commit|rollback|end(?=\s+transaction))(?:\s+(?:transaction|work|tran))?\s*;?\s*",
     re.IGNORECASE,
 )
+# system tables that others list by SHOW
+_LISTED = frozenset({"branches", "consumers", "files", "manifests", "options", "snapshots", "statistics", "tags"})
 _MISREAD = re.compile(r"\b(?:history|detail|system)\b")  # a word of every statement that Spark takes for another one
 
 
@@ -95,6 +98,28 @@ def of_transaction(text: str) -> str | None:
         "A transaction has one statement here: each statement commits, or changes nothing. Leave BEGIN, COMMIT and "
         "ROLLBACK out. CALL sys.rollback brings a table back to an earlier snapshot"
     )
+
+
+def of_paimon(text: str) -> str | None:
+    """Return the advice for a text that is nearly a statement of this package or of a script; None for other texts."""
+    lower = text.lower()
+    first = first_word(lower)
+    if first not in ("show", "begin") or (tokens := tokenize(without_dollar_strings(text))) is None:
+        return None
+    if first == "begin":
+        block = read_block(tokens)
+        is_lenient = block is not None and block.is_whole and not read_block(tokens, strict=True).is_whole
+        return "Each statement of BEGIN … END needs a ; behind it, also the last one" if is_lenient else None
+    cursor = Cursor(tokens)
+    cursor.next()
+    kind = cursor.next_text().lower() if cursor.at_word() else ""
+    if kind not in _LISTED:
+        return None
+    cursor.take_any("FROM", "IN")
+    table = sql_name(*cursor.take_parts() or ("t",))
+    if kind == "tags":
+        return f"SHOW TAGS needs the name of a table: write SHOW TAGS {table}"
+    return f"SHOW {kind.upper()} is not a statement of Paimon: write SELECT * FROM {table}${kind}"  # noqa: S608  a message
 
 
 # -- Delta Lake ------------------------------------------------------------------------------------------------------

@@ -38,6 +38,9 @@ def test_the_nearest_rows(spark: Any, kind: str) -> None:
     assert rows(spark, "SELECT count(*), max(k) FROM vector_search('t', 'v', array(0, 0), 4)") == [(4, 3)]
     assert rows(spark, f"{search('array(0, 0), 4')} WHERE {SCORE} > 0.4 ORDER BY k") == [(0,), (1,)]
     assert rows(spark, search("array(9, 0), 5", "LIMIT 2")) == [(9,), (8,)]
+    assert rows(spark, "SELECT s.k, x.k FROM t AS s, vector_search('t', 'v', array(2, 0), 1) x WHERE s.k = 1") == [
+        (1, 2)
+    ]
     spark.sql("DELETE FROM t WHERE k IN (7, 8)")
     assert rows(spark, search("array(6.75f, 0f), 3")) == [(6,), (5,), (9,)]
     spark.sql("CREATE TEMPORARY VIEW near AS SELECT k FROM vector_search('t', 'v', array(0, 0), 2)")

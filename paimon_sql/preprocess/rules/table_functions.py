@@ -21,6 +21,13 @@ _FUNCTIONS: Mapping[str, tuple[str, int]] = MappingProxyType(
         "PAIMON_INCREMENTAL_TO_AUTO_TAG": ("incremental-to-auto-tag", 1),
     }
 )
+_EXAMPLES: Mapping[str, str] = MappingProxyType(
+    {
+        "PAIMON_INCREMENTAL_QUERY": "'db.t', 1, 2",
+        "PAIMON_INCREMENTAL_BETWEEN_TIMESTAMP": "'db.t', '2026-01-01 00:00:00', '2026-01-02 00:00:00'",
+        "PAIMON_INCREMENTAL_TO_AUTO_TAG": "'db.t', '2026-01-02'",
+    }
+)
 _NAME_PART = re.compile(r"`(?:[^`]|``)+`|[^`.]+")
 _PLAIN_PART = re.compile(r"\w+")
 
@@ -56,16 +63,25 @@ def _call(tokens: Tokens, index: int) -> list[Edit]:
     if not cursor.take(")"):
         raise PreprocessError.at(
             cursor.peek() or cursor.last,
-            f"{tokens.text(index)} needs a table's name and {count} more arguments, all literals",
+            _usage(tokens, index),
         )
     if len(arguments) != count + 1:
         raise PreprocessError.at(
             tokens[index],
-            f"{tokens.text(index)} needs a table's name and {count} more arguments, not {len(arguments)} arguments",
+            f"{_usage(tokens, index)}, not {len(arguments)} arguments",
         )
     table, *values = arguments
     text = with_option(tokens, index, table, option, ",".join(values))
     return [Edit.replace(tokens[index], cursor.last, text)]
+
+
+def _usage(tokens: Tokens, index: int) -> str:
+    name = tokens.text(index)
+    _, count = _FUNCTIONS[tokens.symbols[index]]
+    return (
+        f"{name} needs {count + 1} literals: the name of a table as a string, and what {name} reads of it, as in "
+        f"{name}({_EXAMPLES[tokens.symbols[index]]})"
+    )
 
 
 def with_option(tokens: Tokens, index: int, table: str, option: str, value: str) -> str:

@@ -28,7 +28,7 @@ from paimon_sql.preprocess import (
     Script,
     preprocess,
 )
-from paimon_sql.preprocess.counterparts import Counterpart, counterpart, of_transaction
+from paimon_sql.preprocess.counterparts import Counterpart, counterpart, of_paimon, of_transaction
 from paimon_sql.preprocess.parameters import markers, needs_values, with_values
 from paimon_sql.preprocess.quoting import PATHS, with_path_catalog, with_quoted_system_tables
 from paimon_sql.preprocess.statements import Name
@@ -225,7 +225,8 @@ class PaimonParser(Proxy):
         """
         reason = refused(statement.text, spark_version(self.jvm), self.jvm.has, is_parsed=is_parsed)
         reason = reason or self._advice(counterpart(statement.written, is_parsed=is_parsed))
-        reason = reason or (None if is_parsed else of_transaction(statement.written))
+        if reason is None and not is_parsed:
+            reason = of_transaction(statement.written) or of_paimon(statement.written)
         if reason:
             error = PreprocessError(reason, 1, 1)
             raise Py4JJavaError(reason, contradiction(self.jvm, error, statement.written))

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from paimon_sql.preprocess.counterparts import counterpart, of_transaction
+from paimon_sql.preprocess.counterparts import counterpart, of_paimon, of_transaction
 from paimon_sql.procedures import PROCEDURES
 
 # statement, and a part of the advice for table `shop.sales`
@@ -150,3 +150,24 @@ def test_a_statement_that_is_cut_off_is_read_without_an_error(text: str) -> None
 )
 def test_statements_of_transactions(text: str, is_one: bool) -> None:
     assert (of_transaction(text) is not None) is is_one
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("SHOW BRANCHES t", "write SELECT * FROM t$branches"),
+        ("show snapshots in db.t;", "write SELECT * FROM db.t$snapshots"),
+        ("SHOW TAGS", "write SHOW TAGS t"),
+        ("SHOW TABLES nope nope", None),
+        ("SHOW", None),
+        ("BEGIN SELECT 1 END", "needs a ;"),
+        ("BEGIN SELECT 1; SELECT 2 END;", "needs a ;"),
+        ("BEGIN SELECT 1; END", None),
+        ("BEGIN SELECT 1;", None),
+        ("BEGIN", None),
+        ("SELECT 1", None),
+    ],
+)
+def test_texts_that_are_nearly_statements(text: str, advice: str | None) -> None:
+    found = of_paimon(text)
+    assert found is None if advice is None else advice in str(found)
