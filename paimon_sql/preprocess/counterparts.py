@@ -108,7 +108,8 @@ def of_paimon(text: str) -> str | None:
         return None
     if first == "begin":
         block = read_block(tokens)
-        is_lenient = block is not None and block.is_whole and not read_block(tokens, strict=True).is_whole
+        strict = read_block(tokens, strict=True)
+        is_lenient = block is not None and block.is_whole and strict is not None and not strict.is_whole
         return "Each statement of BEGIN … END needs a ; behind it, also the last one" if is_lenient else None
     cursor = Cursor(tokens)
     cursor.next()
