@@ -27,7 +27,10 @@ from paimon_core.options import (
     optional,
 )
 
-CODECS = {c: c for c in ("zstd", "snappy", "gzip", "lz4", "brotli", "none")} | {"uncompressed": "none"}
+CODECS = {c: c for c in ("zstd", "snappy", "gzip", "lz4", "brotli", "none")} | {
+    "uncompressed": "none",
+    "lz4_raw": "lz4",
+}
 BLOCK_SIZE = Option("parquet.block.size", memory_size, 0, "Bytes of a row group; 0: the default.")
 _COMPRESSION = Option("parquet.compression", str, "", "Codec of Parquet files; overrides `file.compression`.")
 _DICTIONARY_PAGE_SIZE = Option("parquet.dictionary.page.size", memory_size, 2**20, "Bytes of a dictionary.")

@@ -202,12 +202,12 @@ def test_batches_keep_within_rows_and_bytes(tmp_path: Path) -> None:
     assert max(sizes) <= 100
 
 
-@pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "lz4", "none"])
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "lz4", "lz4_raw", "none"])
 def test_compression(codec: str, tmp_path: Path) -> None:
     rows = pa.table([[1, 2, 3]], schema=arrow_schema(one_field(INT)))
     write(tmp_path / "f.parquet", one_field(INT), [rows], file__compression=codec)
     found = pq.ParquetFile(tmp_path / "f.parquet").metadata.row_group(0).column(0).compression
-    assert found == {"none": "UNCOMPRESSED"}.get(codec, codec.upper())
+    assert found == {"none": "UNCOMPRESSED", "lz4_raw": "LZ4"}.get(codec, codec.upper())
 
 
 def test_an_unknown_codec_is_refused_before_a_file_is_made(tmp_path: Path) -> None:
