@@ -66,6 +66,37 @@ def test_statements(hive: Any, server: HiveServer, tmp_path: Path) -> None:
     assert rows(hive, "SHOW DATABASES IN meta") == [("default",)]
 
 
+def test_if_exists_excuses_one_thing_only(hive: Any, server: HiveServer) -> None:
+    hive.sql("CREATE TABLE meta.default.t (k INT)")
+    refused = {
+        "CREATE TABLE {ine} meta.default.n (k INT) TBLPROPERTIES ('bucket' = 'x')": "PAIMON_INVALID_OPTION",
+        "CREATE TABLE {ine} meta.default.n TBLPROPERTIES ('bucket' = 'x') AS SELECT 1 AS k": "PAIMON_INVALID_OPTION",
+        "CREATE TABLE {ine} meta.default.n USING delta AS SELECT 1 AS k": "PAIMON_UNSUPPORTED_FEATURE",
+        "CREATE TABLE {ine} meta.nowhere.n (k INT)": "SCHEMA_NOT_FOUND",
+        "CREATE DATABASE {ine} meta.`a b`": "PAIMON_INVALID_NAME",
+        "DROP DATABASE {ie} meta.default CASCADE": None,
+    }
+    for statement, condition in refused.items():
+        for words in ({"ine": "", "ie": ""}, {"ine": "IF NOT EXISTS", "ie": "IF EXISTS"}):
+            with pytest.raises(PySparkException) as caught:
+                hive.sql(statement.format(**words))
+            assert condition in (None, caught.value.getCondition()), statement
+    for statement in ("CREATE TABLE IF NOT EXISTS meta.default.t (z INT)", "DROP TABLE IF EXISTS meta.default.n"):
+        hive.sql(statement)
+    assert [row[1] for row in rows(hive, "SHOW TABLES IN meta.default")] == ["t"]
+    given = f"'metastore' = 'hive', 'uri' = 'thrift://127.0.0.1:{free_port()}', 'warehouse' = '/tmp/nowhere'"
+    hive.sql(f"CREATE CATALOG gone WITH ({given})")
+    for statement in (
+        "CREATE TABLE {ine} gone.default.n (k INT)",
+        "CREATE DATABASE {ine} gone.n",
+        "DROP TABLE {ie} gone.default.t",
+        "DROP VIEW {ie} gone.default.v",
+    ):
+        with pytest.raises(PySparkException, match="cannot be reached") as caught:
+            hive.sql(statement.format(ine="IF NOT EXISTS", ie="IF EXISTS"))
+        assert caught.value.getCondition() == "PAIMON_STORAGE_FAILURE", statement
+
+
 def test_locations(hive: Any, tmp_path: Path) -> None:
     hive.sql(f"CREATE DATABASE meta.far LOCATION '{tmp_path}/far'")
     hive.sql("CREATE TABLE meta.far.t (k INT)")
