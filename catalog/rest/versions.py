@@ -109,6 +109,7 @@ class ServerVersions:
 
     def rename_branch(self, name: str, target: str) -> None:
         check_branch_name(target)
+        check_unused(self.store, check_branch_name(name), "renamed")
 
         def is_done() -> bool:
             return not branches.branch_exists(self.store, name) and branches.branch_exists(self.store, target)

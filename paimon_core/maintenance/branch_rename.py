@@ -15,7 +15,7 @@ from dataclasses import replace
 from paimon_core.commit.publish import create_new
 from paimon_core.errors import BranchExistsError, CommitConflictError
 from paimon_core.io.file_io import FileIO
-from paimon_core.maintenance.branches import check_branch_name, publish_schemas, remove_schemas
+from paimon_core.maintenance.branches import check_branch_name, check_unused, publish_schemas, remove_schemas
 from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.store.branches import branch_names, open_branch
 from paimon_core.store.schemas import list_schemas
@@ -26,7 +26,8 @@ from paimon_core.store.table_store import TableStore
 def rename_branch(store: TableStore, name: str, target: str) -> None:
     """Rename a branch.
 
-    Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`, and `CommitConflictError` if both branches
+    Raises `BranchNotFoundError`, `BranchExistsError`, `InvalidNameError`, `InvalidOptionError` if the table reads the
+    branch, and `CommitConflictError` if both branches
     remain because both got new rows meanwhile."""
     check_branch_name(name)
     check_branch_name(target)
@@ -36,6 +37,7 @@ def rename_branch(store: TableStore, name: str, target: str) -> None:
             raise BranchExistsError(
                 f"Branch {target!r} of table {store.identifier} already exists: choose another name."
             )
+        check_unused(held, name, "renamed")
         new = replace(old, branch=target)
         if held.turn is not None and held.turn.is_alone:
             held.io.rename_dir(old.paths.version_root, new.paths.version_root)

@@ -30,7 +30,7 @@ from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
-from paimon_core.store.branches import branch_names, branch_schema, open_branch
+from paimon_core.store.branches import LENDING, branch_names, branch_schema, open_branch
 from paimon_core.store.ddl.constraints import check_takes_rows
 from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import list_schemas, schema_ids
@@ -115,14 +115,15 @@ def delete_branch(store: TableStore, name: str) -> None:
     _remove(branch)
 
 
-def check_unused(store: TableStore, name: str) -> None:
-    """Raise `InvalidOptionError` for a branch that the table reads."""
-    fallback = open_branch(store, MAIN_BRANCH).options.values.get("scan.fallback-branch", "").strip()
-    if name == fallback:
-        raise InvalidOptionError(
-            f"Branch {name!r} cannot be deleted: table {store.identifier} reads it for partitions that it does not "
-            "have. Unset 'scan.fallback-branch' first."
-        )
+def check_unused(store: TableStore, name: str, done: str = "deleted") -> None:
+    """Raise `InvalidOptionError` for a branch that the table reads. `done` is what would happen to the branch."""
+    values = open_branch(store, MAIN_BRANCH).options.values
+    for option in LENDING:
+        if name == values.get(option, "").strip():
+            raise InvalidOptionError(
+                f"Branch {name!r} cannot be {done}: table {store.identifier} reads it for partitions that it does not "
+                f"have. Unset '{option}' first."
+            )
 
 
 def _remove(branch: TableStore) -> None:

@@ -5,20 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.options import BUCKET, DELETION_VECTORS, DELETION_VECTORS_MODIFIABLE, Change, TableOptions, names
+from paimon_core.options import (
+    BUCKET,
+    DELETION_VECTORS,
+    DELETION_VECTORS_MODIFIABLE,
+    RECORD_TIME_FIELD,
+    ROW_KIND_FIELD,
+    Change,
+    TableOptions,
+    names,
+)
 from paimon_core.options.support import change_of
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.ddl.column_lists import COLUMN_LISTS
 from paimon_core.store.ddl.constraints import check_constraint_set
 
 KEY_OPTIONS = (
     "primary-key",
     "partition",
 )  # users may write keys as options, but a schema does not store them as options
-_COLUMN_LISTS = (  # options with a list of columns as the value
-    "bucket-key",
-    "changelog-producer.row-deduplicate-ignore-fields",
-    "clustering.columns",
-    "sequence.field",
+# options with the names of columns as the value; a BLOB column cannot be renamed
+_OF_COLUMNS = (
+    *(name for name in COLUMN_LISTS if not name.startswith("blob-")),
+    RECORD_TIME_FIELD.key,
+    ROW_KIND_FIELD.key,
 )
 
 
@@ -66,7 +76,7 @@ def rename_in_options(options: Mapping[str, str], old: str, new: str) -> dict[st
 
 
 def _renamed(key: str, value: str, old: str, new: str) -> tuple[str, str]:
-    if key in _COLUMN_LISTS:
+    if key in _OF_COLUMNS:
         return key, _in_list(value, old, new)
     if not key.startswith("fields."):
         return key, value

@@ -305,6 +305,36 @@ def test_a_renamed_column_is_renamed_in_options() -> None:
         changed(schema, DropColumn(("n",)))
 
 
+@pytest.mark.parametrize(
+    ("options", "after"),
+    [
+        ({"upsert-key": "n"}, {"upsert-key": "new"}),
+        (
+            {"sink.clustering.by-columns": "n,k", "clustering.columns": "n"},
+            {"sink.clustering.by-columns": "new,k", "clustering.columns": "new"},
+        ),
+        ({"record-level.time-field": "n"}, {"record-level.time-field": "new"}),
+        (
+            {
+                "primary-key": "k",
+                "merge-engine": "partial-update",
+                "fields.n.sequence-group": "p",
+                "partial-update.remove-record-on-sequence-group": "n",
+            },
+            {
+                "merge-engine": "partial-update",
+                "fields.new.sequence-group": "p",
+                "partial-update.remove-record-on-sequence-group": "new",
+            },
+        ),
+    ],
+)
+def test_no_option_keeps_the_old_name_of_a_column(options: dict[str, str], after: dict[str, str]) -> None:
+    """Other engines would not find the column; ALTER TABLE was refused, or left the table with an unusable option."""
+    schema = new_table_schema(fields(k=INT, p=INT, n=INT), options=options)
+    assert changed(schema, RenameColumn(("n",), "new")).options == after
+
+
 EARLY = [SetOption("merge-engine", "first-row"), SetOption("bucket", "-1"), RemoveOption("bucket-key")]
 
 

@@ -16,13 +16,14 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.io.local import LocalFileIO
-from paimon_core.maintenance.branches import create_branch
+from paimon_core.maintenance.branch_rename import rename_branch
+from paimon_core.maintenance.branches import create_branch, delete_branch
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, parse_type
 from paimon_core.store.ddl.column_lists import COLUMN_LISTS
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_core.store.ddl.schema_changes import AddColumn, SetOption, apply_changes
+from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption, SetOption, apply_changes
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 
 FIELDS = tuple(DataField(id=i, name=n, type=parse_type("INT")) for i, n in enumerate("kpvws"))
@@ -164,7 +165,15 @@ def test_a_branch_that_is_read_must_exist(tmp_path: Path, key: str) -> None:
     catalog.alter_table(table, [SetOption(key, "b")])
     assert catalog.load_table(table).schema.options == {key: "b"}
     catalog.stage_replace(table, made({key: "b"})).publish()
-    assert catalog.load_table(table).schema.options == {key: "b"}
+    store = catalog.load_table(table).store
+    assert store.options.values == {key: "b"}
+    with pytest.raises(InvalidOptionError, match=f"cannot be renamed: .* Unset '{key}' first"):
+        rename_branch(store, "b", "c")
+    with pytest.raises(InvalidOptionError, match=f"cannot be deleted: .* Unset '{key}' first"):
+        delete_branch(store, "b")
+    catalog.alter_table(table, [RemoveOption(key)])
+    rename_branch(catalog.load_table(table).store, "b", "c")
+    delete_branch(catalog.load_table(table).store, "c")
 
 
 @pytest.mark.parametrize(
