@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
+import pickle
 import re
+import secrets
 from collections.abc import Callable, Mapping
 
 from paimon_core.errors import InvalidOptionError
@@ -22,6 +26,7 @@ from paimon_core.secrets import is_secret, without_secrets
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _PASSTHROUGH = "fsspec."
+_SALT = secrets.token_bytes(16)
 _STORAGE_OPTIONS = (_PASSTHROUGH, "hadoop.", "spark.hadoop.", *(p for prefixes in PREFIXES.values() for p in prefixes))
 _FILE_URI = re.compile(r"file:(?://(?P<host>[^/]*)(?=/))?(?P<path>/(?!/).*)", re.IGNORECASE | re.DOTALL)
 
@@ -62,6 +67,14 @@ _FACTORIES: dict[str, Callable[[str, str, Mapping[str, str]], FileIO]] = {
     HDFS_NATIVE: _hdfs,
     FSSPEC: _fsspec,
 }
+
+
+def same_storage(io: FileIO) -> str:
+    """Return a text that differs between storages, within this process: two endpoints may have buckets of one name.
+
+    The text shows nothing about the settings of the storage.
+    """
+    return hmac.new(_SALT, pickle.dumps(io), hashlib.sha256).hexdigest()[:16]
 
 
 def check_no_secrets(table: str, options: Mapping[str, str]) -> None:

@@ -17,6 +17,7 @@ from paimon_core.table import Table
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.spark.read.scan_builder import PaimonScanBuilder
 from tests.support.foreign_files import FORMS, Form, commit_file, stored_table
+from tests.support.object_server import object_server
 
 pytestmark = pytest.mark.spark
 
@@ -135,3 +136,23 @@ def test_spark_reads_files_of_known_sizes_without_a_listing(
             spark.sql("SELECT * FROM k").collect()
     finally:
         spark.conf.unset("spark.sql.files.ignoreMissingFiles")
+
+
+def test_equal_names_at_two_endpoints_are_two_tables(spark: Any) -> None:
+    """Spark reads a scan once if a query has it twice: the two must not be equal."""
+    pytest.importorskip("obstore", reason="needs pip install 'paimon-sql[s3]'")
+    setting = "spark.sql.autoBroadcastJoinThreshold"
+    with object_server() as one, object_server() as two:
+        for name, server in {"one": one, "two": two}.items():
+            spark.conf.set(f"spark.sql.catalog.{name}", "paimon_sql.SparkCatalog")
+            for key, value in {"warehouse": "s3://lake/wh", **server.options}.items():
+                spark.conf.set(f"spark.sql.catalog.{name}.{key}", value)
+            spark.sql(f"CREATE DATABASE {name}.d")
+            spark.sql(f"CREATE TABLE {name}.d.t (id BIGINT, v STRING)")
+            spark.sql(f"INSERT INTO {name}.d.t SELECT id, '{name}' FROM range(10)")
+        spark.conf.set(setting, "-1")  # both sides of the join are shuffled alike
+        try:
+            found = spark.sql("SELECT DISTINCT a.v, b.v FROM one.d.t a JOIN two.d.t b ON a.id = b.id").collect()
+        finally:
+            spark.conf.unset(setting)
+    assert [tuple(row) for row in found] == [("one", "two")]

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from paimon_core.expressions.predicate import Predicate, conjunction
 from paimon_core.expressions.terms import predicate_of
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM
+from paimon_core.io.load import same_storage
 from paimon_core.io.objects.hadoop_reader import HadoopReader
 from paimon_core.lazy import cached_property
 from paimon_core.scan.derived_tables import DerivedTable
@@ -95,7 +96,8 @@ class PaimonScan(WithoutMetrics):
 
     def toString(self) -> str:
         store = self.table.store
-        return f"{type(self).__name__} {self.about} {self.required.json()} {store.root} schema {store.schema.id}"
+        place = f"{store.root} {same_storage(store.io)} schema {store.schema.id}"
+        return f"{type(self).__name__} {self.about} {self.required.json()} {place}"
 
     def _read(self, plan: Plan) -> None:
         """Replace the plan that the scan reads."""

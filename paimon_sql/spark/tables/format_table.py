@@ -13,6 +13,7 @@ from paimon_core.format_table.scan import FORMAT_SPLIT
 from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import STAGED_FILES, StagedFile
 from paimon_core.formats.registry import write_format
+from paimon_core.io.load import same_storage
 from paimon_core.object_table import OBJECT_FIELDS, ObjectTable
 from paimon_core.options.support import in_own_spelling
 from paimon_core.table import Table
@@ -193,7 +194,8 @@ class FormatScan(WithoutMetrics):
         self.splits = self.table.plan(self.predicate)
 
     def toString(self) -> str:
-        return f"{self.description()} {self.required.json()} {self.table.store.root}"
+        store = self.table.store
+        return f"{self.description()} {self.required.json()} {store.root} {same_storage(store.io)}"
 
     def description(self) -> str:
         files, filters = sum(len(s.paths) for s in self.splits), describe(self.predicate) if self.predicate else "none"

@@ -8,7 +8,7 @@ import pytest
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.io.fsspec import FsspecFileIO
-from paimon_core.io.load import load_file_io, normalize
+from paimon_core.io.load import load_file_io, normalize, same_storage
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.objects.store import ObjectStoreFileIO
 
@@ -99,3 +99,12 @@ def test_object_stores(scheme: str, options: dict[str, str], kept: list[str]) ->
     io = load_file_io(f"{scheme}://bucket/wh", options)
     assert isinstance(io, ObjectStoreFileIO) and sorted(io.options) == kept and io.atomic_create
     assert "hunter2" not in repr(io)
+
+
+def test_storages_with_other_settings_differ() -> None:
+    keys = {"s3.access-key": "id", "s3.secret-key": "hunter2"}
+    one, same, other = (
+        ObjectStoreFileIO("s3", {**keys, "s3.endpoint": e}) for e in ("http://a", "http://a", "http://b")
+    )
+    assert same_storage(one) == same_storage(same) != same_storage(other)
+    assert same_storage(LocalFileIO()) == same_storage(LocalFileIO()) and "hunter2" not in same_storage(one)
