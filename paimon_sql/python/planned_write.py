@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import logging
+import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -13,9 +16,17 @@ import pyarrow as pa
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo, Once
-from paimon_core.errors import AlreadyCommittedError, CorruptFileError, InvalidDataError, UnsupportedFeatureError
+from paimon_core.errors import (
+    AlreadyCommittedError,
+    CommitConflictError,
+    CorruptFileError,
+    InvalidDataError,
+    UnsupportedFeatureError,
+)
 from paimon_core.insert import commit_rows, compact_after_write
+from paimon_core.io.side_by_side import missing_paths
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, WriteResult
+from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -32,12 +43,14 @@ _LOG = logging.getLogger(__name__)
 class WrittenPart:
     """Files with a part of the rows of a write, and the commit user of the write. No reader sees them before a commit.
 
-    It travels by `pickle`, or as `json`, which `PlannedWrite.part` reads.
+    It travels by `pickle`, or as `json`, which `PlannedWrite.part` reads. The `seal` shows that a process with the
+    write made the part, because a commit or an abort of a forged part could delete other files.
     """
 
     location: str
     user: str
     messages: tuple[CommitMessage, ...] = field(repr=False)
+    seal: str = field(repr=False)
 
     @property
     def row_count(self) -> int:
@@ -52,6 +65,7 @@ class WrittenPart:
                 "location": self.location,
                 "user": self.user,
                 "result": WRITE_RESULT.encode(WriteResult(self.messages)),
+                "seal": self.seal,
             }
         )
 
@@ -70,6 +84,7 @@ class PlannedWrite:
     fixed: Mapping[str, pa.Scalar] = field(repr=False)
     overwrite: Overwrite | None = field(default=None, repr=False)
     base: AssignmentBase | None = field(default=None, repr=False)
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     @staticmethod
     def begin(table: Table, overwrite: Overwrite | None, fixed: Mapping[str, pa.Scalar]) -> PlannedWrite:
@@ -106,16 +121,15 @@ class PlannedWrite:
         given = AssignedRows(self.store, self.fixed).batches(rows_of(data, self.table.schema.fields))
         rows = _by_partition(self.table, RowChecks.of(self.table).passed(given))
         writer = open_writer(self.store, sequence_start=self.start, base=self.base)
-        messages = written(writer, rows)
-        return WrittenPart(self.store.root, self.info.user, tuple(messages))
+        messages = tuple(written(writer, rows))
+        return WrittenPart(self.store.root, self.info.user, messages, self._seal(messages))
 
     def part(self, text: str) -> WrittenPart:
         """Return the part with this JSON. Raises `InvalidDataError` for another text."""
         try:
             found = json.loads(text)
-            return WrittenPart(
-                str(found["location"]), str(found["user"]), WRITE_RESULT.decode(found["result"]).messages
-            )
+            messages = WRITE_RESULT.decode(found["result"]).messages
+            return WrittenPart(str(found["location"]), str(found["user"]), messages, str(found["seal"]))
         except (ValueError, KeyError, TypeError, RecursionError, CorruptFileError) as e:
             raise InvalidDataError(f"The text is not a part of a write to {self.table.name} ({e!r}).") from e
 
@@ -124,11 +138,13 @@ class PlannedWrite:
 
         The commit is made once: another call, also by another process, does nothing. If it fails, the files of the
         parts stay: call it again, or call `abort`. Raises `InvalidDataError` for parts of another write and for a part
-        that is given twice, `CommitConflictError`, `CommitUnknownError`, `StorageError`.
+        that is given twice, `CommitConflictError` also for parts with deleted files, `CommitUnknownError`,
+        `StorageError`.
         """
         messages, executor = self._checked(parts), ThreadExecutor()
         try:
             self.table.check_not_made(self.info)
+            self._check_files(messages)
             made = commit_rows(self.table, messages, self.info, executor, self.overwrite)
         except AlreadyCommittedError as error:
             _LOG.warning("%s", error)
@@ -136,7 +152,7 @@ class PlannedWrite:
         compact_after_write(self.table, made, executor, overwrites=self.overwrite is not None)
 
     def abort(self, parts: Iterable[WrittenPart]) -> None:
-        """Delete the files of parts that will not be committed.
+        """Delete the files of parts that no process will commit, and that no process commits at this moment.
 
         Raises `InvalidDataError` as `commit`; `AlreadyCommittedError` if the write was committed, and deletes nothing.
         """
@@ -146,7 +162,7 @@ class PlannedWrite:
 
     def _checked(self, parts: Iterable[WrittenPart]) -> list[CommitMessage]:
         given = list(parts)
-        if any((p.location, p.user) != (self.store.root, self.info.user) for p in given):
+        if not all(map(self._is_own, given)):
             raise InvalidDataError(
                 f"A part is not of this write to {self.table.name}: commit the parts of each write by that write."
             )
@@ -158,6 +174,27 @@ class PlannedWrite:
                 f"A part of the write to {self.table.name} is given twice (file {twice}): commit each part once."
             )
         return messages
+
+    def _is_own(self, part: WrittenPart) -> bool:
+        named = (part.location, part.user) == (self.store.root, self.info.user)
+        return named and hmac.compare_digest(part.seal.encode(), self._seal(part.messages).encode())
+
+    def _seal(self, messages: tuple[CommitMessage, ...]) -> str:
+        return hmac.new(self.key, WRITE_RESULT.encode(WriteResult(messages)).encode(), hashlib.sha256).hexdigest()
+
+    def _check_files(self, messages: Iterable[CommitMessage]) -> None:
+        """Raise an error if files of the parts were deleted: a version with these files could not be read.
+
+        Raises `CommitConflictError`, or `AlreadyCommittedError` if another process has just made the commit.
+        """
+        pairs = ((self.store.bucket_dir(m.partition, m.bucket), f) for m in messages for f in m.new_files)
+        missing = missing_paths(self.store.io, [path for pair in pairs for path in data_file_paths(*pair)])
+        if missing:
+            self.table.check_not_made(self.info)  # rows without a bucket lose their files when they are committed
+            raise CommitConflictError(
+                f"Table {self.table.name}: {len(missing)} files of this write no longer exist, the first is "
+                f"{missing[0]}. An abort or a clean-up deleted them. Nothing was committed. Write the rows again."
+            )
 
 
 def _by_partition(table: Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

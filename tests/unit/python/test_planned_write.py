@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import multiprocessing
 import pickle
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from paimon_core.errors import (
     StorageError,
     UnsupportedFeatureError,
 )
+from paimon_core.spec.message import CommitMessage
 from paimon_sql import open_catalog
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.python.planned_write import PlannedWrite, WrittenPart
@@ -239,6 +242,61 @@ def test_parts_that_nobody_commits(lake: PaimonCatalog) -> None:
     with pytest.raises(InvalidDataError):
         write.write([{"k": "x"}])
     assert files_of(table) == before
+
+
+@pytest.mark.parametrize("kind", ["append", "keyed", "postponed"])
+def test_a_part_is_not_committed_after_an_abort(kind: str, lake: PaimonCatalog) -> None:
+    """Else no query could read the table, because the files are gone."""
+    table = lake.create_table("shop.t", SCHEMA, **KINDS[kind])
+    (table.upsert if table.primary_key else table.append)(as_dicts([(1, "a", 1)]))
+    write = table.plan_write()
+    kept, aborted = (write.write(as_dicts([(k, "b", 2)])) for k in (2, 3))
+    write.abort([aborted])
+    with pytest.raises(CommitConflictError, match="An abort or a clean-up deleted them. Nothing was committed"):
+        write.commit([kept, aborted])
+    assert rows(table) == [(1, "a", 1)]
+    write.commit([kept])
+    assert rows(table) == [(1, "a", 1), (2, "b", 2)]
+
+
+FORGERIES: dict[str, Callable[[CommitMessage, CommitMessage, str], CommitMessage]] = {
+    "a file outside": lambda m, _, other: replace(m, new_files=(replace(m.new_files[0], external_path=other),)),
+    "a live file": lambda m, live, _: replace(m, new_files=live.new_files),
+    "a deleted file": lambda m, live, _: replace(m, deleted_files=live.new_files),
+    "a compacted file": lambda m, live, _: replace(m, compact_before=live.new_files),
+    "a compaction": lambda m, live, _: replace(m, compact_after=live.new_files),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+@pytest.mark.parametrize("form", ["value", "text"])
+def test_a_forged_part_deletes_nothing(forgery: str, form: str, lake: PaimonCatalog, tmp_path: Path) -> None:
+    table, other = lake.create_table("shop.t", SCHEMA), tmp_path / "other.parquet"
+    other.write_text("of another table")
+    first = table.plan_write()
+    live = first.write(as_dicts([(1, "a", 1)]))
+    first.commit([live])
+    before, write = files_of(table), table.plan_write()
+    part = write.write(as_dicts([(2, "b", 2)]))
+    forged = replace(part, messages=(FORGERIES[forgery](part.messages[0], live.messages[0], str(other)),))
+    for use in (write.abort, write.commit):
+        with pytest.raises(InvalidDataError, match="not of this write"):
+            use([forged if form == "value" else write.part(forged.json)])
+    assert other.exists() and files_of(table) > before and rows(table) == [(1, "a", 1)]
+
+
+def test_a_part_of_an_earlier_batch_of_the_stream_is_refused(lake: PaimonCatalog) -> None:
+    """All batches of a stream have one commit user."""
+    table = lake.create_table("shop.t", SCHEMA)
+    first, second = (
+        table.plan_write(options={"commit.identifier": n, "write.stream.commit-user": "nightly"}) for n in "12"
+    )
+    part = first.write(as_dicts([(1, "a", 1)]))
+    first.commit([part])
+    for use in (second.commit, second.abort):
+        with pytest.raises(InvalidDataError, match="not of this write"):
+            use([part])
+    assert rows(table) == [(1, "a", 1)]
 
 
 def test_a_part_has_no_secrets(tmp_path: Path) -> None:
