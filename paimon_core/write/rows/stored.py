@@ -46,9 +46,15 @@ class FileRows:
             return batch.column(SEQUENCE_NUMBER)
         first = self._next_sequence
         self._next_sequence += batch.num_rows
-        return int64_array(np.arange(first, self._next_sequence, dtype=np.int64))
+        # Paimon before 0.8 numbered rows by `sequence.field`, which may have the largest number. All later rows have
+        # this number, too: of two rows with one number, the row that is written later is newer.
+        known = max(0, min(batch.num_rows, _LARGEST - first + 1))
+        numbers = np.full(batch.num_rows, _LARGEST, dtype=np.int64)
+        numbers[:known] = min(first, _LARGEST) + np.arange(known)
+        return int64_array(numbers)
 
 
+_LARGEST = 2**63 - 1
 # in the order of the numbers in files
 _SPELLINGS = text_constants("+I", "-U", "+U", "-D")
 
