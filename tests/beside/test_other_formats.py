@@ -34,6 +34,7 @@ ICEBERG = {
     "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id + 10, s.v)": None,
     "SELECT * FROM ice.i.t ORDER BY id": [["1", "w"], ["2", "b"], ["11", "a"]],
     "SELECT count(*) FROM ice.i.t VERSION AS OF 'x'": [["3"]],
+    "SELECT v FROM ice.i.t WITH ('branch' = 'b') WHERE id = 1": [["x"]],
     "SELECT count(*) FROM ice.i.t.snapshots": [["4"]],
     "ALTER TABLE ice.i.t DROP TAG x": None,
     "ALTER TABLE ice.i.t DROP BRANCH b": None,
