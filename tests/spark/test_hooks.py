@@ -337,7 +337,8 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
 
 
 SCANS = (
-    *("FormatScan", "LocalScan", "LookupScan", "MergeScan", "PartitionedMergeScan", "PartitionedRawScan"),
+    *("DividedScan", "FormatScan", "LocalScan", "LookupScan", "MergeScan"),
+    *("PartitionedDividedScan", "PartitionedMergeScan", "PartitionedRawScan"),
     *("RawScan", "SearchScan", "ShownScan", "UnreadableScan"),
 )
 WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder", "KeyedTableWriteBuilder")
