@@ -32,6 +32,9 @@ _PROVIDERS = {
 }
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]*")  # other names are not hosts, and Hadoop finds no bucket in a URI with them
 _INHERITED = ("AWS_ENDPOINT", "AWS_SESSION_TOKEN", "AWS_SKIP_SIGNATURE", "AWS_VIRTUAL")  # our client reads these, too
+_REGION = "us-east-1"  # our client takes this region, too, if no region is set
+# With these settings of a session, requests with the catalog's keys would go elsewhere, or would have other keys.
+_NEVER_INHERITED = ("accesspoint.arn", "delegation.token.binding")
 _SALT = secrets.token_bytes(16)
 
 
@@ -81,7 +84,7 @@ def _connector_settings(found: Settings, bucket: str, provider: str) -> dict[str
     is_encrypted = "sse_customer_key_base64" in encryption(found)
     given = {
         "endpoint": endpoint,
-        "endpoint.region": region or ("us-east-1" if endpoint else ""),
+        "endpoint.region": region or _REGION,
         "path.style.access": str(not is_host).lower(),
         "connection.ssl.enabled": str(not endpoint.startswith("http://")).lower(),
         "aws.credentials.provider": provider,
@@ -95,7 +98,7 @@ def _connector_settings(found: Settings, bucket: str, provider: str) -> dict[str
         "proxy.username": found.get("proxy_user"),
         "proxy.password": found.get("proxy_password"),
         "proxy.ssl.enabled": found.get("proxy_tls"),
-        "delegation.token.binding": "",
+        **dict.fromkeys(_NEVER_INHERITED, ""),
     }
-    wanted = ("encryption.algorithm", "encryption.key", "proxy.host", "delegation.token.binding")
+    wanted = ("endpoint", "encryption.algorithm", "encryption.key", "proxy.host", *_NEVER_INHERITED)
     return {name: value for name, value in given.items() if value or name in wanted}

@@ -70,6 +70,14 @@ def test_other_settings() -> None:
     assert anonymous["aws.credentials.provider"] == "org.apache.hadoop.fs.s3a.AnonymousAWSCredentialsProvider"
 
 
+@pytest.mark.parametrize("name", ["endpoint", "endpoint.region", "accesspoint.arn", "proxy.host", "encryption.key"])
+def test_a_session_does_not_send_requests_with_these_keys_elsewhere(name: str) -> None:
+    """Settings that the catalog lacks are set, too: else `SET fs.s3a.endpoint` of a session would count."""
+    found = reader(KEYS)
+    assert found is not None
+    assert found.settings[f"fs.s3a.bucket.lake.{name}"] == ("us-east-1" if name == "endpoint.region" else "")
+
+
 @pytest.mark.parametrize(
     "options",
     [
