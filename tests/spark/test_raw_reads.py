@@ -156,3 +156,28 @@ def test_equal_names_at_two_endpoints_are_two_tables(spark: Any) -> None:
         finally:
             spark.conf.unset(setting)
     assert [tuple(row) for row in found] == [("one", "two")]
+
+
+@pytest.mark.parametrize("harm", ["missing", "damaged"])
+def test_settings_of_spark_do_not_hide_lost_rows(spark: Any, harm: str) -> None:
+    """A file may be deleted between the plan and its tasks. Workers raise an error for lost rows in any case."""
+    spark.sql("CREATE TABLE h (id INT)")
+    spark.sql("INSERT INTO h VALUES (1)")
+    (row,) = spark.sql("SELECT file_path FROM h$files").collect()
+    file = Path(row.file_path.removeprefix("file:"))
+    settings = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
+    for name in settings:
+        spark.conf.set(name, "true")
+    try:
+        found = spark.sql("SELECT * FROM h")
+        assert "PaimonScan[raw]" in plan(found)
+        if harm == "missing":
+            file.unlink()
+        else:
+            content = file.read_bytes()
+            file.write_bytes(b"PAR1" + b"?" * (len(content) - 8) + b"PAR1")
+        with pytest.raises(Exception, match=r"data-[-0-9a-f]+\.parquet"):
+            found.collect()
+    finally:
+        for name in settings:
+            spark.conf.unset(name)

@@ -46,7 +46,7 @@ _REPORTS = [classes.SUPPORTS_REPORT_STATISTICS, classes.SUPPORTS_REPORT_PARTITIO
 _JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
 # always read days in one calendar; Spark's settings for files of its old versions do not apply
 _CALENDAR = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
-# files of known sizes are not looked up before the scan, so that a missing one must be an error of the scan
+# a file that is deleted after it was looked up, or damaged, is an error of the scan, whatever the session ignores
 _STRICT = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 _MOST_VALUES = 1000  # values of a filter made while a query runs; more cost more time than they save
 
@@ -131,13 +131,13 @@ class RawScan(PaimonScan):
         """Return Spark's scan of the files of the plan."""
         store, splits, hadoop = self.table.store, self.plan.splits, self.request.hadoop
         files = [(data_file_path(s.bucket_dir, f), f.file_size) for s in splits for f in s.files]
-        settings = {VERIFY_CHECKSUM.key: str(store.options[VERIFY_CHECKSUM]).lower(), **_CALENDAR}
+        settings = {VERIFY_CHECKSUM.key: str(store.options[VERIFY_CHECKSUM]).lower(), **_CALENDAR, **_STRICT}
         inner = parquet_scan_builder(
             self.jvm,
             self.session.session,
             [path if hadoop is None else hadoop.path(path) for path, _ in files],
             to_struct(self.table.schema.fields),
-            settings if hadoop is None else {**settings, **_STRICT, **hadoop.settings},
+            settings if hadoop is None else {**settings, **hadoop.settings},
             None if hadoop is None else [size for _, size in files],
         )
         if self.request.parquet_filters:
