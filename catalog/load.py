@@ -58,14 +58,14 @@ def _rest_settings(options: Mapping[str, str]) -> RestSettings:
 
 def _warehouse(options: Mapping[str, str]) -> tuple[FileIO, str]:
     """Return the storage of a catalog's tables, and their folder there."""
-    warehouse = _place(options.get("warehouse", ""))
+    warehouse = warehouse_place(options.get("warehouse", ""))
     if not warehouse:
         raise InvalidOptionError("A catalog needs the option 'warehouse': the folder or URI of its tables.")
     check_location(warehouse)
     return load_file_io(warehouse, options), normalize(warehouse)
 
 
-def _place(warehouse: str) -> str:
+def warehouse_place(warehouse: str) -> str:
     """Return a warehouse without blanks around it, which settings may have, and with the home folder for `~`.
 
     Spark and Hadoop would make folders with the names ` ` and `~` in the working directory.
@@ -119,7 +119,7 @@ def for_user(options: Mapping[str, str], catalog: SupportsDatabases) -> Supports
 def _understood(options: Mapping[str, str]) -> dict[str, str]:
     found = own_spelling(options)
     if "warehouse" in found and _metastore(options) != "rest":  # the warehouse of a REST server is a name
-        found["warehouse"] = _place(found["warehouse"])
+        found["warehouse"] = warehouse_place(found["warehouse"])
     return found
 
 

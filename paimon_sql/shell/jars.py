@@ -112,9 +112,10 @@ def spark_settings(arguments: argparse.Namespace) -> dict[str, str]:
         raise InvalidOptionError(f"There is no jar {jar}. Make it by paimon-sql jar --out {arguments.jar}")
     name = arguments.catalog or "paimon"
     options = catalog_options(arguments, arguments.conf)
-    warehouse = options.get("warehouse")
-    if warehouse is not None and "://" not in warehouse and not warehouse.startswith("file:"):
-        options["warehouse"] = str(Path(warehouse).absolute())
+    warehouse = options.get("warehouse", "").strip()
+    if warehouse and "://" not in warehouse and not warehouse.startswith("file:"):
+        place = Path(warehouse)
+        options["warehouse"] = str((place.expanduser() if place.parts[0] == "~" else place).absolute())
     given = {key: value for key, value in arguments.conf if key.startswith("spark.")}
     known = ",".join(filter(None, (given.pop("spark.sql.extensions", ""), EXTENSIONS)))
     prefix = f"spark.sql.catalog.{name}"

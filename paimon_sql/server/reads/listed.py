@@ -12,7 +12,7 @@ from importlib.resources import files
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.io.load import normalize, without_links
 from paimon_sql.catalog.base import SupportsClosing
-from paimon_sql.catalog.load import open_catalog
+from paimon_sql.catalog.load import open_catalog, warehouse_place
 from paimon_sql.catalog.privileges.accounts import Accounts
 from paimon_sql.catalog.privileges.catalog import accounts_of
 from paimon_sql.server import reads
@@ -71,7 +71,7 @@ def places(settings: Mapping[str, str], options_of: Callable[[str], Mapping[str,
         if key != f"{_CATALOGS}{name}{_WAREHOUSE}" or settings.get(f"{_CATALOGS}{name}{_METASTORE}") == "rest":
             continue
         options = options_of(name)
-        for spelling in _spellings([value]):
+        for spelling in _spellings([warehouse_place(value)]):
             warehouses.setdefault(spelling, []).extend([] if options is None else [options])
     of_spark = _spellings([settings.get(_WAREHOUSE_OF_SPARK, "")])
     return Places(warehouses, of_spark, _spellings(settings.get(READ_PATHS, "").split(",")))

@@ -78,6 +78,14 @@ def test_other_settings_stay(jar: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert found["spark.sql.defaultCatalog"] == "c"
 
 
+def test_a_warehouse_in_the_home_folder(
+    jar: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(jar.parent / "home"))
+    assert main(["spark-options", "-w", "~/lake"]) == 0
+    assert words(capsys.readouterr().out)["spark.sql.catalog.paimon.warehouse"] == str(jar.parent / "home/lake")
+
+
 def test_a_rest_catalog_needs_no_warehouse(jar: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["spark-options", "--metastore", "rest", "--uri", "https://host"]) == 0
     found = words(capsys.readouterr().out)

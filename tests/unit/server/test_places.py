@@ -1,0 +1,25 @@
+"""The folders that clients of a server with `--read-only` may name by a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.privileges.catalog import accounts_of
+from paimon_sql.server.reads.listed import Warehouses, places
+
+
+@pytest.mark.parametrize("spelling", ["{home}/wh", " {home}/wh ", "~/wh", " ~/wh/"])
+def test_a_warehouse_with_users_is_found_in_each_spelling(
+    spelling: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else clients could read its tables by their paths, if the operator chose the folder above it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    options = {"warehouse": spelling.format(home=tmp_path)}
+    accounts_of(load_catalog(options)).initialize("secret")
+    settings = {"spark.sql.catalog.lake.warehouse": options["warehouse"], "spark.paimon-sql.read-paths": str(tmp_path)}
+    found = places(settings, lambda _: options)
+    assert set(found.warehouses) == {f"{tmp_path}/wh"}
+    assert Warehouses(found).has_users(f"{tmp_path}/wh")
