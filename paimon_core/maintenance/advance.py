@@ -8,9 +8,11 @@ another writer. A process that is killed halfway leaves a shorter part of the sa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from paimon_core.commit.publish import Publisher, PublishOutcome
-from paimon_core.errors import CommitConflictError, SnapshotNotFoundError
+from paimon_core.commit.withdraw import is_there, withdrawn
+from paimon_core.errors import CommitConflictError, CommitUnknownError, SnapshotNotFoundError
 from paimon_core.iceberg.follow import keep_up
 from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.spec.identifier import MAIN_BRANCH
@@ -18,7 +20,15 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.store.branches import open_branch
 from paimon_core.store.schemas import create_schema, list_schemas
-from paimon_core.store.snapshots import find_snapshot, history_ids, latest_snapshot, list_snapshots, write_hints
+from paimon_core.store.snapshots import (
+    find_snapshot,
+    history_ids,
+    latest_snapshot,
+    list_snapshots,
+    reset_hints,
+    snapshot_ids,
+    write_hints,
+)
 from paimon_core.store.table_store import TableStore
 
 
@@ -36,7 +46,8 @@ def publish_branch(main: TableStore, name: str, publisher: Publisher) -> tuple[i
             return _number(before), _number(last)
         missing = _missing(branch, table, before)
         _add_schemas(branch, table)
-        after = _publish(table, missing, publisher, name)
+        after = _publish(table, before, missing, publisher, name)
+        _check_source(branch, table, missing)
         keep_up(table)
         return _number(before), _number(after or before)
 
@@ -52,9 +63,11 @@ def follow_table(main: TableStore, name: str, publisher: Publisher) -> None:
         if not _is_behind(held, name):
             return
         try:
-            missing = _missing(table, branch, latest_snapshot(branch))
+            last = latest_snapshot(branch)
+            missing = _missing(table, branch, last)
             _add_schemas(table, branch)
-            _publish(branch, missing, publisher, MAIN_BRANCH)
+            _publish(branch, last, missing, publisher, MAIN_BRANCH)
+            _check_source(table, branch, missing)
         except (CommitConflictError, SnapshotNotFoundError):
             return  # the branch gets rows of its own at this moment, or snapshots have expired
 
@@ -108,8 +121,10 @@ def _add_schemas(source: TableStore, target: TableStore) -> None:
             raise _altered(source, target, schema.id)
 
 
-def _publish(target: TableStore, missing: Sequence[Snapshot], publisher: Publisher, name: str) -> Snapshot | None:
-    """Publish snapshots one after the other. Return the last of them, None without any."""
+def _publish(
+    target: TableStore, base: Snapshot | None, missing: Sequence[Snapshot], publisher: Publisher, name: str
+) -> Snapshot | None:
+    """Publish snapshots one after the other, on top of `base`. Return the last of them, None without any."""
     made = None
     for snapshot in missing:
         target.check_turn()
@@ -120,9 +135,41 @@ def _publish(target: TableStore, missing: Sequence[Snapshot], publisher: Publish
                 f"published: {len(missing) - missing.index(snapshot)} of {len(missing)} snapshots are not published. "
                 f"No commit is lost. {_advice(target)}"
             )
+        if withdrawn(target, base, snapshot, partial(is_there, target, base)):
+            raise CommitConflictError(
+                f"Table {target.name} was rolled back while branch {name!r} was published: snapshot {snapshot.id} and "
+                f"later ones are not published. {_advice(target)}"
+            )
         write_hints(target, snapshot.id)
-        made = snapshot
+        base = made = snapshot
     return made
+
+
+def _check_source(source: TableStore, target: TableStore, published: Sequence[Snapshot]) -> None:
+    """Remove published snapshots if `source` has lost them meanwhile, because their files may be deleted then.
+
+    Other engines take no turn. Raises `CommitConflictError`, and `CommitUnknownError` if another writer has built on
+    the snapshots, so that they stay.
+    """
+    ends = (published[0], published[-1]) if published else ()
+    if all(find_snapshot(source, s.id) == s for s in ends):
+        return
+    last = published[-1].id
+    if any(n > last for n in snapshot_ids(target)):
+        raise CommitUnknownError(
+            f"{source.name} lost snapshots while they were published, and another writer has built on snapshot {last} "
+            f"of {target.name}, so they stay. Check whether the table can be read, or roll it back."
+        )
+    for snapshot in reversed(published):
+        if find_snapshot(target, snapshot.id) == snapshot:
+            target.delete(target.paths.snapshot(snapshot.id))
+    ids = history_ids(target)
+    if ids:
+        reset_hints(target, ids[0], ids[-1])
+    raise CommitConflictError(
+        f"{source.name} was deleted, rolled back or expired while it was published: nothing is published. Look at the "
+        "branches of the table, and run the statement again."
+    )
 
 
 def _moved(source: TableStore, target: TableStore) -> CommitConflictError:

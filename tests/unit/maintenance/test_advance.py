@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from paimon_core.commit.publish import AtomicPublisher
-from paimon_core.errors import BranchNotFoundError, CommitConflictError, SnapshotNotFoundError
+from paimon_core.errors import BranchNotFoundError, CommitConflictError, PaimonError, SnapshotNotFoundError
 from paimon_core.maintenance import turns
 from paimon_core.maintenance.advance import follow_table, publish_branch
 from paimon_core.maintenance.after_commit import expire_published
@@ -191,6 +192,41 @@ def test_whoever_commits_while_a_branch_is_published_loses_nothing(io: MemoryIO)
         others = [s for s in found if s != made[0]]
         assert others == [history(io)[0], *ours][: len(others)], at  # a first part of the audited history
         assert published == (len(others) == 5), at
+
+
+def test_a_branch_that_is_removed_while_it_is_published_leaves_nothing_behind(io: MemoryIO) -> None:
+    """Another engine, which takes no turn, removes the branch before each of the storage calls of the publication."""
+    before, ours, ends = history(io), history(io, "audit"), set[bool]()
+    for at in range(1, steps_of(publish, io) + 1):
+        inner, then = io.copy(), list[Snapshot]()
+
+        def remove(inner: MemoryIO = inner, then: list[Snapshot] = then) -> None:
+            then.extend(history(inner))
+            inner.delete_dir("/db.db/t/branch/branch-audit")
+
+        try:
+            publish(InterleavedIO(inner, at, remove))
+            published = True
+        except PaimonError:
+            published = False
+        assert history(inner) == ([before[0], *ours] if published else before), at
+        assert not published or then == history(inner), at  # its files were in the table before they were deleted
+        ends.add(published)
+    assert ends == {True, False}
+
+
+def test_a_table_that_is_rolled_back_while_a_branch_is_published_has_no_gap(io: MemoryIO) -> None:
+    """Another engine rolls the table back before each of the storage calls of the publication."""
+    for at in range(1, steps_of(publish, io) + 1):
+        inner = io.copy()
+
+        def cut(inner: MemoryIO = inner) -> None:
+            for snapshot in reversed(history(inner)[1:]):
+                inner.delete(f"/db.db/t/snapshot/snapshot-{snapshot.id}")
+
+        with suppress(PaimonError):
+            publish(InterleavedIO(inner, at, cut))
+        assert [s.id for s in history(inner)] == [1], at
 
 
 def test_a_killed_publication_goes_on(io: MemoryIO) -> None:
