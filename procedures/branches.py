@@ -84,7 +84,7 @@ def publish(context: ProcedureContext, table: str, branch: str) -> Rows:
     made = main.latest_snapshot()
     if made is not None and after > before:
         maintain(main.store, made, main.publisher)
-        expire_published(main.store, branch)
+        expire_published(main.store, branch, after)
     return [(before, after)]
 
 

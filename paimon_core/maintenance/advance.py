@@ -12,14 +12,14 @@ from functools import partial
 
 from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.commit.withdraw import is_there, withdrawn
-from paimon_core.errors import CommitConflictError, CommitUnknownError, SnapshotNotFoundError
+from paimon_core.errors import CommitConflictError, CommitUnknownError, SnapshotNotFoundError, StorageRefusedError
 from paimon_core.iceberg.follow import keep_up
 from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.spec.identifier import MAIN_BRANCH
-from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.store.branches import open_branch
-from paimon_core.store.schemas import create_schema, list_schemas
+from paimon_core.store.schemas import list_schemas
 from paimon_core.store.snapshots import (
     find_snapshot,
     history_ids,
@@ -45,7 +45,7 @@ def publish_branch(main: TableStore, name: str, publisher: Publisher) -> tuple[i
         if before == last and table.schema == branch.schema:
             return _number(before), _number(last)
         missing = _missing(branch, table, before)
-        _add_schemas(branch, table)
+        _add_schemas(branch, table, publisher)
         after = _publish(table, before, missing, publisher, name)
         _check_source(branch, table, missing)
         keep_up(table)
@@ -53,8 +53,8 @@ def publish_branch(main: TableStore, name: str, publisher: Publisher) -> tuple[i
 
 
 def follow_table(main: TableStore, name: str, publisher: Publisher) -> None:
-    """Give a branch the newer snapshots of its table if all of its own are published: the next rows that are audited
-    then come after these snapshots. Do nothing for a branch with rows of its own.
+    """Give a branch the newer snapshots and schemas of its table if all of its own snapshots are published: the next
+    rows that are audited then come after them. Do nothing for a branch with rows of its own.
     """
     if not _is_behind(main, name):
         return
@@ -65,18 +65,21 @@ def follow_table(main: TableStore, name: str, publisher: Publisher) -> None:
         try:
             last = latest_snapshot(branch)
             missing = _missing(table, branch, last)
-            _add_schemas(table, branch)
+            _add_schemas(table, branch, publisher)
             _publish(branch, last, missing, publisher, MAIN_BRANCH)
             _check_source(table, branch, missing)
-        except (CommitConflictError, SnapshotNotFoundError):
-            return  # the branch gets rows of its own at this moment, or snapshots have expired
+        except (CommitConflictError, SnapshotNotFoundError, StorageRefusedError):
+            return  # the branch gets rows of its own now, snapshots have expired, or a server makes the schemas
 
 
 def _is_behind(store: TableStore, name: str) -> bool:
-    """Return whether the history of a branch is a shorter part of its table's history."""
+    """Return whether the history of a branch is a part of its table's history, and lacks snapshots or schemas of the
+    table. A new branch has the schema of its snapshot, and the table may have been altered since.
+    """
     branch, table = open_branch(store, name), open_branch(store, MAIN_BRANCH)
-    last, latest = latest_snapshot(branch), latest_snapshot(table)
-    return latest is not None and last != latest and _is_part(table, last)
+    last = latest_snapshot(branch)
+    lacks = last != latest_snapshot(table) or branch.schema.id < table.schema.id
+    return lacks and _is_part(table, last)
 
 
 def _number(snapshot: Snapshot | None) -> int:
@@ -105,8 +108,10 @@ def _missing(source: TableStore, target: TableStore, latest: Snapshot | None) ->
     return [s for s in found if s.id > _number(latest)]
 
 
-def _add_schemas(source: TableStore, target: TableStore) -> None:
-    """Give `target` the schemas of `source` that it lacks. Raises `CommitConflictError` if it has others."""
+def _add_schemas(source: TableStore, target: TableStore, publisher: Publisher) -> None:
+    """Give `target` the schemas of `source` that it lacks. Raises `CommitConflictError` if it has others, and
+    `StorageRefusedError` if a server makes the schemas.
+    """
     known = {s.id: s for s in list_schemas(target)}
     new: list[TableSchema] = []
     for schema in list_schemas(source):
@@ -117,7 +122,9 @@ def _add_schemas(source: TableStore, target: TableStore) -> None:
     if known and new:
         raise _altered(source, target, max(known))
     for schema in new:
-        if not create_schema(target.io, target.paths.version_root, schema):
+        target.check_turn()
+        outcome = publisher.publish(target.paths.schema(schema.id), encode_schema(schema))
+        if outcome is PublishOutcome.LOST_RACE:
             raise _altered(source, target, schema.id)
 
 

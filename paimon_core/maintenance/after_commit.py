@@ -143,12 +143,14 @@ def _expire_consumers(store: TableStore) -> None:
         forget_streams(store, older_than)
 
 
-def expire_published(store: TableStore, name: str) -> None:
-    """Expire snapshots of an audited branch after they are published. This never raises, as `maintain`."""
+def expire_published(store: TableStore, name: str, last: int) -> None:
+    """Expire snapshots of an audited branch before `last`, the last published snapshot. Other sessions may have
+    written later snapshots, which the next `publish_branch` needs. This never raises, as `maintain`.
+    """
     branch = open_branch(store, name)
     made = None if branch.options[WRITE_ONLY] else latest_snapshot(branch)
     if made is not None:
-        _take(branch, made, "expire snapshots", lambda: _expire(branch, made))
+        _take(branch, made, "expire snapshots", lambda: _expire(branch, made, last))
 
 
 def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
@@ -156,7 +158,7 @@ def _expire_snapshots(store: TableStore, made: Snapshot) -> None:
         _expire(store, made)
 
 
-def _expire(store: TableStore, made: Snapshot) -> None:
+def _expire(store: TableStore, made: Snapshot, needed: int | None = None) -> None:
     least, now = store.options[SNAPSHOT_NUM_RETAINED_MIN], now_millis()
     if made.id < least:
         return
@@ -175,7 +177,7 @@ def _expire(store: TableStore, made: Snapshot) -> None:
         if longer is None and _keeps_all(store, made, retention):
             return
     # Do not wait: if another process has the turn, it expires the snapshots, or a later commit does.
-    expire_snapshots(store, retention, now, patience=0)
+    expire_snapshots(store, retention, now, patience=0, needed=needed)
     if longer is not None:
         expire_changelogs(store, longer, patience=0)
 

@@ -127,26 +127,40 @@ def changelog_retention_of(options: TableOptions, now: int) -> Retention | None:
 
 
 def expire_snapshots(
-    store: TableStore, retention: Retention, now: int, delete: Delete | None = None, patience: float | None = None
+    store: TableStore,
+    retention: Retention,
+    now: int,
+    delete: Delete | None = None,
+    patience: float | None = None,
+    *,
+    needed: int | None = None,
 ) -> int:
     """Remove expired snapshots, and their files by the function `delete`. Return the number of removed snapshots.
 
-    Snapshots that consumers have not read stay, in addition to the snapshots that `retention` keeps; tags and branches
-    keep files. Raises `CommitConflictError` if the table is rolled back again and again meanwhile, or if another
-    process has the turn for `patience` seconds.
+    Snapshots from the number `needed` on, and snapshots that consumers have not read, stay in addition to the
+    snapshots that `retention` keeps; tags and branches keep files. Raises `CommitConflictError` if the table is rolled
+    back again and again meanwhile, or if another process has the turn for `patience` seconds.
     """
     for _ in range(_ATTEMPTS - 1):
         with suppress(ChangedError):
-            return _expire(store, retention, now, delete, patience)
-    return _expire(store, retention, now, delete, patience)
+            return _expire(store, retention, now, delete, patience, needed)
+    return _expire(store, retention, now, delete, patience, needed)
 
 
-def _expire(store: TableStore, retention: Retention, now: int, delete: Delete | None, patience: float | None) -> int:
+def _expire(
+    store: TableStore,
+    retention: Retention,
+    now: int,
+    delete: Delete | None,
+    patience: float | None,
+    needed: int | None,
+) -> int:
     ids, first_read = both(store.io, partial(snapshot_ids, store), partial(_first_read, store))
     if not ids:
         return 0
     known = _Known(store, ids)
-    first = retention.first_kept(ids, known.time, first_read)
+    kept = (n for n in (first_read, needed) if n is not None)
+    first = retention.first_kept(ids, known.time, min(kept, default=None))
     expiring = [n for n in ids if n < first]
     if not expiring:
         return 0

@@ -39,11 +39,9 @@ class Audits:
         table = None if branch is None else self._audited(identifier)
         if branch is None or table is None:
             return identifier
-        if table.versions.branch_exists(branch):
-            store = open_branch(table.store, branch)
-            follow_table(table.store, branch, table.publishing(store))
-        else:
+        if not table.versions.branch_exists(branch):
             create_audit_branch(table.store, table.versions, branch)
+        follow_table(table.store, branch, table.publishing(open_branch(table.store, branch)))
         return identifier.on_branch(branch)
 
     def source(self, identifier: Identifier) -> Identifier:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from paimon_core.commit.publish import AtomicPublisher
-from paimon_core.errors import BranchNotFoundError, CommitConflictError, PaimonError, SnapshotNotFoundError
+from paimon_core.commit.publish import AtomicPublisher, PublishOutcome, UnsafePublisher
+from paimon_core.errors import (
+    BranchNotFoundError,
+    CommitConflictError,
+    PaimonError,
+    SnapshotNotFoundError,
+    StorageRefusedError,
+)
 from paimon_core.maintenance import turns
 from paimon_core.maintenance.advance import follow_table, publish_branch
 from paimon_core.maintenance.after_commit import expire_published
@@ -162,6 +169,45 @@ def test_a_published_branch_follows_its_table(io: MemoryIO) -> None:
     assert publish(io) == (7, 8)
 
 
+def test_a_branch_gets_the_definition_that_the_table_has_now() -> None:
+    """The latest snapshot may be older than the latest ALTER TABLE."""
+    io = MemoryIO()
+    new_store("", io)  # type: ignore[arg-type]
+    write(io)
+    alter(io, "", *(SetOption(key, value) for key, value in WAP.items()))
+    audit(io)
+    follow(io)
+    assert fresh(io, "audit").schema == fresh(io).schema
+    write(io, "audit")
+    assert publish(io) == (1, 2)
+    alter(io, "", SetOption("x", "y"))
+    follow(io)
+    assert fresh(io, "audit").schema.options["x"] == "y" and len(history(io, "audit")) == 2
+
+
+def test_only_the_publisher_of_a_table_changes_its_schemas(io: MemoryIO) -> None:
+    """A catalog's server refuses schemas, and a lock protects a storage without an atomic create."""
+
+    class OfServer(AtomicPublisher):
+        def publish(self, path: str, data: bytes) -> PublishOutcome:
+            if "/schema/" in path:
+                raise StorageRefusedError("only the server changes schemas")
+            return super().publish(path, data)
+
+    alter(io, "audit", SetOption("x", "y"))
+    write(io, "audit")
+    before = dict(io.files)
+    with pytest.raises(StorageRefusedError, match="only the server"):
+        publish_branch(fresh(io), "audit", OfServer(fresh(io).io))
+    assert {p for p in io.files if p not in before} <= {p for p in io.files if "/upkeep/" in p}
+    io = unlocked(io)
+    assert publish_branch(fresh(io), "audit", UnsafePublisher(io)) == (2, 6)  # type: ignore[arg-type]
+
+
+def unlocked(io: MemoryIO) -> MemoryIO:
+    return replace(io.copy(), atomic_create=False)
+
+
 def test_a_branch_with_its_own_rows_does_not_follow(io: MemoryIO) -> None:
     before = history(io, "audit")
     write(io)
@@ -282,7 +328,12 @@ def test_a_branch_keeps_what_is_not_published(io: MemoryIO) -> None:
         write(io, "audit")
     assert len(history(io, "audit")) == 7
     assert publish(io) == (2, 8)
-    expire_published(fresh(io), "audit")
+    expire_published(fresh(io), "audit", 8)
     assert [s.id for s in history(io, "audit")] == [8]
     write(io, "audit")
     assert publish(io) == (8, 9)
+    for _ in range(2):  # another session writes before the expiry
+        write(io, "audit")
+    expire_published(fresh(io), "audit", 9)
+    assert [s.id for s in history(io, "audit")] == [9, 10, 11]
+    assert publish(io) == (9, 11)
