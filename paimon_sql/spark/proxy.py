@@ -103,7 +103,7 @@ class WithoutMetrics(Proxy):
 class TableProxy(WithoutMetrics):
     """Methods that all tables share: two tables are equal if their names are."""
 
-    def id(self) -> None:
+    def id(self) -> str | None:
         return None
 
     def version(self) -> None:

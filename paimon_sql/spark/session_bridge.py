@@ -174,6 +174,13 @@ class SessionBridge:
         """Return whether any session of the application has cached anything."""
         return has_cached(self.session)
 
+    def refresh_changed(self, catalog: str, identifier: Identifier) -> None:
+        """Make Spark read the cached rows of a changed table or branch again, by its own name and by the name of the
+        table, which means the branch in a session that audits it.
+        """
+        for name in dict.fromkeys((identifier.name, identifier.base.name)):
+            self.refresh_cached(catalog, identifier.database, name)
+
     def refresh_cached(self, *parts: str) -> None:
         """Make Spark read the cached rows of a changed table again. If that fails, log a warning: the change itself has
         succeeded.

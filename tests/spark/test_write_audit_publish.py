@@ -105,6 +105,35 @@ def test_an_audit(audited: Any) -> None:
     assert [row[0] for row in rows(spark)] == [1, 2, 3, 4, 5, 6]
 
 
+def test_a_table_that_was_altered_after_its_last_row(audited: Any) -> None:
+    spark = audited
+    spark.sql("ALTER TABLE t ADD COLUMN w INT")
+    spark.sql("SET spark.paimon.wap.branch = audit")
+    spark.sql("INSERT INTO t VALUES (3, 'c', 7)")
+    spark.sql("RESET spark.paimon.wap.branch")
+    assert spark.sql("CALL sys.publish('t', 'audit')").collect() == [(1, 2)]
+    assert (3, "c", 7) in rows(spark)
+
+
+def test_cached_rows_of_the_branch_are_not_rows_of_the_table(audited: Any) -> None:
+    """All sessions share the cache, and Spark finds cached rows by the table's name."""
+    spark, before = audited, rows(audited)
+    spark.sql("CACHE TABLE t")
+    spark.sql("SET spark.paimon.wap.branch = audit")
+    spark.sql("INSERT INTO t VALUES (3, 'c')")
+    assert rows(spark) == [*before, (3, "c")]
+    spark.sql("RESET spark.paimon.wap.branch")
+    assert rows(spark) == before
+    spark.catalog.clearCache()
+    spark.sql("SET spark.paimon.wap.branch = audit")
+    spark.sql("CACHE TABLE t")
+    spark.sql("UPDATE t SET v = 'u' WHERE id = 3")
+    assert rows(spark) == [*before, (3, "u")]
+    spark.sql("RESET spark.paimon.wap.branch")
+    assert rows(spark) == before
+    spark.catalog.clearCache()
+
+
 def test_settings_of_one_table_and_explicit_branches(audited: Any) -> None:
     spark = audited
     spark.sql("CALL sys.create_branch('t', 'own')")

@@ -90,7 +90,7 @@ class TableCommand(Command):
 
     def _execute(self) -> None:
         self._run(self._load())
-        self.session.refresh_cached(self.catalog.catalog_name, self.identifier.database, self.identifier.name)
+        self.session.refresh_changed(self.catalog.catalog_name, self.identifier)
 
     def _load(self) -> Table:
         """Return the latest version of the table: a version in the session's settings is for queries only."""

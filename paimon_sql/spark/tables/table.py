@@ -157,6 +157,12 @@ class SparkTable(_DataTable, PartitionManagement):
     def name(self) -> str:
         return f"{self.catalog}.{self.table.name}"
 
+    def id(self) -> str:
+        """Return the table's folder and branch. Spark finds cached rows by the name of their table: a name that means
+        a branch in one session and the table in another must not find the rows of the other one.
+        """
+        return f"{self.table.store.root}${self.table.store.branch}"
+
     def schema(self) -> Any:
         return self.jvm.struct_type(to_struct(self.at.schema.fields))
 
