@@ -52,7 +52,7 @@ def null_part(column: pa.Array, wanted: pa.DataType) -> str | None:
     if pa.types.is_struct(wanted):
         if column.type.num_fields != wanted.num_fields:
             return None
-        parts = [(rows.field(i), wanted.field(i)) for i in range(wanted.num_fields)]
+        parts = [(rows.field(i), field) for i, field in enumerate(_meant(column.type, wanted))]
     elif pa.types.is_map(wanted):
         first, last = (rows.offsets[i].as_py() for i in (0, len(rows)))
         parts = [(part.slice(first, last - first), f) for part, f in _of_map(rows, wanted)]
@@ -66,6 +66,15 @@ def null_part(column: pa.Array, wanted: pa.DataType) -> str | None:
     return None
 
 
+def _meant(given: pa.StructType, wanted: pa.StructType) -> list[pa.Field]:
+    """Return the field of `wanted` for each field of `given`: by name, as Arrow casts them; by position if the names
+    differ.
+    """
+    by_name = {f.name: f for f in wanted.fields}
+    names = [f.name for f in given.fields]
+    return [by_name[n] for n in names] if set(names) == by_name.keys() else list(wanted.fields)
+
+
 def _of_map(rows: pa.MapArray, wanted: pa.MapType) -> list[tuple[pa.Array, pa.Field]]:
     return [(rows.keys, wanted.key_field), (rows.items, wanted.item_field)]
 
@@ -76,7 +85,7 @@ def _part(part: pa.Array, wanted: pa.DataType, *, nullable: bool) -> pa.Array:
     if not nullable:
         known = None
     if part.type.id == wanted.id and pa.types.is_struct(wanted) and part.type.num_fields == wanted.num_fields:
-        pairs = list(zip(part.type.fields, wanted.fields, strict=True))
+        pairs = list(zip(part.type.fields, _meant(part.type, wanted), strict=True))
         parts = [_part(part.field(i), w.type, nullable=w.nullable) for i, (_, w) in enumerate(pairs)]
         fields = [f.with_type(p.type).with_nullable(w.nullable) for p, (f, w) in zip(parts, pairs, strict=True)]
         mask = part.is_null() if nullable and part.null_count else None

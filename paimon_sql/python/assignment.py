@@ -7,6 +7,7 @@ cannot hold is an error, and a text never becomes a number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,8 @@ def rows_of(data: Any, fields: Sequence[DataField]) -> pa.RecordBatchReader:
         if isinstance(data, Mapping):
             data = [data]
         return _of_dicts(list(data), fields).to_reader(_BATCH_ROWS)
+    except InvalidDataError:
+        raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as e:
         raise InvalidDataError(
             f"The rows cannot be used ({str(e).partition(chr(10))[0]}): give an Arrow table or stream, a DataFrame of "
@@ -55,8 +58,15 @@ def _of_dicts(rows: list[Mapping[str, Any]], fields: Sequence[DataField]) -> pa.
     names = list(dict.fromkeys(name for row in rows for name in row))
     known = {f.name: arrow_type(f.type) for f in fields}
     known = {n: known.get(n) or next((t for k, t in known.items() if k.lower() == n.lower()), None) for n in names}
-    columns = {n: pa.array([row.get(n) for row in rows], known[n]) for n in names}
-    return pa.table(columns)
+    return pa.table({n: _of_values(n, [row.get(n) for row in rows], known[n]) for n in names})
+
+
+def _of_values(name: str, values: list[Any], wanted: pa.DataType | None) -> pa.Array:
+    """Return values of Python as a column. Raises `InvalidDataError` for a key that the type `wanted` lacks."""
+    if wanted is not None and pa.types.is_nested(wanted):
+        with suppress(pa.ArrowException, TypeError, OverflowError):  # then the next step reports the values
+            _check_fields(name, pa.infer_type(values), wanted)
+    return pa.array(values, wanted)
 
 
 @dataclass(frozen=True)
@@ -114,6 +124,8 @@ class AssignedRows:
             given = table_type(source.type, field.name)
         except UnsupportedFeatureError as e:
             raise InvalidDataError(f"Column {field.name!r} of table {self.store.name}: {e}") from e
+        if field.type.kind in NESTED_KINDS:
+            _check_fields(field.name, source.type, arrow_type(field.type))
         if given.kind in NESTED_KINDS or field.type.kind in NESTED_KINDS or given.kind is field.type.kind:
             return lambda column: self._fitted(self._as_arrow(column, field), field)
         if not _is_assignable(spark_type(given), spark_type(field.type)):
@@ -167,6 +179,26 @@ class AssignedRows:
             f"Column {field.name!r} of table {self.store.name} is of type {field.type.sql()}, and a value does not fit "
             f"({cause}): correct the value, or change the column's type by alter(types=…)."
         )
+
+
+def _check_fields(path: str, given: pa.DataType, wanted: pa.DataType) -> None:
+    """Raise `InvalidDataError` for a field below a column that the table lacks: a cast by Arrow would leave it out."""
+    if given.id != wanted.id:
+        return
+    if pa.types.is_map(wanted):
+        _check_fields(f"{path}.key", given.key_type, wanted.key_type)
+        _check_fields(f"{path}.value", given.item_type, wanted.item_type)
+    elif pa.types.is_list(wanted):
+        _check_fields(f"{path}.element", given.value_type, wanted.value_type)
+    elif pa.types.is_struct(wanted):
+        known = {f.name: f.type for f in wanted.fields}
+        for field in given.fields:
+            if field.name not in known:
+                raise InvalidDataError(
+                    f"The rows have a field {path}.{field.name} that the table lacks: its fields there are "
+                    f"{', '.join(known)}. Leave the field out, spell it as the table does, or add it to the table."
+                )
+            _check_fields(f"{path}.{field.name}", field.type, known[field.name])
 
 
 def _is_assignable(source: DataType, target: DataType) -> bool:

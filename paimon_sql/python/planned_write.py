@@ -198,7 +198,10 @@ class PlannedWrite:
 
 
 def _by_partition(table: Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Sort the rows of each batch by partition: rows of a partition that come together fill whole files."""
-    keys = [(name, "ascending") for name in table.schema.partition_keys]
+    """Sort the rows of each batch by partition: rows of a partition that come together fill whole files. If the last
+    row of a key wins across partitions, keep the order.
+    """
+    names = () if table.schema.cross_partition_update else table.schema.partition_keys
+    keys = [(name, "ascending") for name in names]
     for batch in batches:
         yield batch.sort_by(keys) if keys else batch

@@ -48,6 +48,7 @@ def test_other_columns_are_what_they_are() -> None:
 
 WANTED = pa.struct([pa.field("n", pa.int64(), nullable=False), pa.field("s", pa.string())])
 GIVEN = pa.struct([pa.field("n", pa.int32()), pa.field("s", pa.string())])
+SWAPPED = pa.struct([pa.field("s", pa.string()), pa.field("n", pa.int32())])
 ELEMENTS = pa.list_(pa.field("element", pa.int32(), nullable=False))
 
 
@@ -56,6 +57,8 @@ ELEMENTS = pa.list_(pa.field("element", pa.int32(), nullable=False))
     [
         ([{"n": 1, "s": None}, None], GIVEN, WANTED, None),
         ([{"n": 1, "s": None}, {"n": None, "s": "x"}], GIVEN, WANTED, "n"),
+        ([{"s": None, "n": 1}, None], SWAPPED, WANTED, None),
+        ([{"s": "x", "n": None}], SWAPPED, WANTED, "n"),
         ([[1], [], None], pa.list_(pa.int32()), ELEMENTS, None),
         ([[1], [2, None]], pa.list_(pa.int32()), ELEMENTS, "element"),
         ([[{"n": None, "s": None}]], pa.list_(GIVEN), pa.list_(pa.field("element", WANTED)), "element.n"),

@@ -121,6 +121,13 @@ def test_rows_of_all_kinds(lake: PaimonCatalog) -> None:
     assert rows(table) == [(1, None, 1)] * 7
 
 
+def test_the_last_row_of_a_key_wins_across_partitions(tmp_path: Path) -> None:
+    catalog = open_catalog(str(tmp_path))
+    table = catalog.create_table("default.t", SCHEMA, **KINDS["across partitions"])
+    table.upsert(as_dicts([(0, "b", 1), (1, "a", 1), (0, "a", 2), (1, "b", 2)]))
+    assert rows(table) == [(0, "a", 2), (1, "b", 2)]
+
+
 ALL = pa.schema(
     [
         *(pa.field(f"c{i}", t) for i, t in enumerate([pa.int8(), pa.float32(), pa.decimal128(4, 1), pa.string()])),
@@ -183,6 +190,28 @@ def test_values_that_a_column_cannot_hold(lake: PaimonCatalog, column: str, valu
         table.append(pa.table({column: value}))
     assert table.inspect("snapshots").num_rows == 0
     assert list(Path(table.location).rglob("*.parquet")) == []
+
+
+NAMES = {"s": pa.struct([("a", pa.int32()), ("b", pa.string())])}
+NAMES |= {"l": pa.list_(NAMES["s"]), "m": pa.map_(pa.string(), NAMES["s"])}
+
+
+@pytest.mark.parametrize("lost", ["A", "x"])
+@pytest.mark.parametrize(("column", "nest"), [("s", lambda v: v), ("l", lambda v: [v]), ("m", lambda v: [("k", v)])])
+def test_no_nested_value_is_left_out(lake: PaimonCatalog, column: str, nest: Any, lost: str) -> None:
+    """Arrow casts a struct by the names of its fields, and leaves out fields that the other type lacks."""
+    table = lake.create_table("shop.t", pa.schema(list(NAMES.items())))
+    value = {lost: 1, "b": "y"}
+    other = pa.struct([(lost, pa.int32()), ("b", pa.string())])
+    given = {"s": other, "l": pa.list_(other), "m": pa.map_(pa.string(), other)}[column]
+    with pytest.raises(InvalidDataError, match=rf"^The rows have a field {column}.*\.{lost} that the table lacks"):
+        table.append(pa.table({column: pa.array([nest(value)], given)}))
+    if column != "m":  # Arrow takes keys of maps in dicts
+        with pytest.raises(InvalidDataError, match=rf"^The rows have a field {column}.*\.{lost} that the table lacks"):
+            table.append([{column: nest({"a": 1})}, {column: nest(value)}])
+    assert table.inspect("snapshots").num_rows == 0
+    table.append([{column: nest({"b": "y"})}])
+    assert table.scan([column]).to_arrow()[0].to_pylist() == [nest({"a": None, "b": "y"})]
 
 
 def test_lengths_of_texts(lake: PaimonCatalog) -> None:
