@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import tzinfo
 from reprlib import repr as shortened
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.arrow.default_values import fill_default
 from paimon_core.errors import InvalidDataError, PaimonError, UnsupportedFeatureError
-from paimon_core.store.ddl.constraints import Constraint, checks_of
+from paimon_core.spec.types import DataField
+from paimon_core.store.ddl.constraints import Constraint, checked_defaults, checks_of
 from paimon_core.table import Table
 from paimon_sql.python.where.condition import Condition
 
@@ -29,6 +32,8 @@ class RowChecks:
 
     table: str
     checks: tuple[_Check, ...]
+    defaults: tuple[DataField, ...] = ()  # columns of the conditions in which a NULL becomes the default
+    zone: tzinfo | None = None
 
     @staticmethod
     def of(table: Table) -> RowChecks:
@@ -36,7 +41,8 @@ class RowChecks:
 
         Raises `UnsupportedFeatureError` for a condition that cannot be evaluated without Spark.
         """
-        return RowChecks(table.name, tuple(_check(table, c) for c in checks_of(table.schema.options)))
+        checks = tuple(_check(table, c) for c in checks_of(table.schema.options))
+        return RowChecks(table.name, checks, checked_defaults(table.schema), table.store.zone)
 
     @property
     def columns(self) -> frozenset[str]:
@@ -50,7 +56,12 @@ class RowChecks:
             yield batch
 
     def check(self, batch: pa.RecordBatch) -> None:
-        """Raise `InvalidDataError` if a row violates a constraint. A condition that is NULL is satisfied."""
+        """Raise `InvalidDataError` if a row, as it is stored, violates a constraint. A condition that is NULL is
+        satisfied.
+        """
+        for field in self.defaults:
+            if (place := batch.schema.get_field_index(field.name)) >= 0:
+                batch = batch.set_column(place, field.name, fill_default(batch.column(place), field, self.zone))
         for check in self.checks:
             holds = pc.fill_null(check.condition.evaluated(batch), True)
             if not pc.all(holds, min_count=0).as_py():

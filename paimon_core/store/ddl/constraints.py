@@ -17,6 +17,7 @@ from paimon_core.errors import InvalidOptionError, InvalidSchemaError, Unsupport
 from paimon_core.options import MERGE_ENGINE, TableOptions
 from paimon_core.spec.json_object import member, text_list
 from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataField
 
 CONSTRAINT_PREFIX = "constraint."
 _JAVA = re.compile(r"\b(?:java_method|(?:try_)?reflect)\b", re.IGNORECASE)  # functions of Spark
@@ -91,6 +92,14 @@ def constraints_of(options: Mapping[str, str]) -> tuple[Constraint, ...]:
 def checks_of(options: Mapping[str, str]) -> tuple[Constraint, ...]:
     """Return the CHECK constraints that writers must enforce. Raises as `constraints_of`."""
     return tuple(c for c in constraints_of(options) if c.kind is ConstraintKind.CHECK and c.enforced)
+
+
+def checked_defaults(schema: TableSchema) -> tuple[DataField, ...]:
+    """Return the columns with a default that an enforced CHECK names. A NULL in such a column becomes the default when
+    its row is stored, so the check must see the default. Raises as `constraints_of`.
+    """
+    named = {column for check in checks_of(schema.options) for column in check.columns}
+    return tuple(f for f in schema.fields if f.name in named and f.default is not None)
 
 
 def constraint_key(options: Mapping[str, str], name: str) -> str | None:

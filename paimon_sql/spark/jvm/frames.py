@@ -58,6 +58,21 @@ def tables_read(jvm: Jvm, found: DataFrame) -> list[TableReference] | None:
     return tables if len(tables) == len(leaves) else None
 
 
+@hook(
+    "`containsPattern(TreePattern.VARIABLE_REFERENCE)`",
+    "CHECK constraints that name a variable of a session",
+    method(f"{classes.TREE_PATTERN}$", "VARIABLE_REFERENCE", 0),
+)
+def is_of_its_rows(jvm: Jvm, found: DataFrame) -> bool:
+    """Return whether a DataFrame depends on nothing outside of its own rows: on no table, subquery or variable, not on
+    the time, and not on chance.
+    """
+    plan = analyzed(found)
+    variable = jvm.scala_object(classes.TREE_PATTERN).VARIABLE_REFERENCE()
+    is_alone = not items(plan.subqueriesAll()) and not plan.containsPattern(variable)
+    return is_alone and tables_read(jvm, found) == []
+
+
 def attributes(found: DataFrame) -> list[JavaObject]:
     """The Catalyst attributes of a DataFrame's columns, which distinguish names that differ only in case."""
     return items(analyzed(found).output())

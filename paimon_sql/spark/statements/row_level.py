@@ -37,7 +37,7 @@ from paimon_core.row_level.rules import (
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.spec.types import Kind
-from paimon_core.store.ddl.constraints import Constraint, checks_of
+from paimon_core.store.ddl.constraints import Constraint, checked_defaults, checks_of
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.commands import append
@@ -125,9 +125,15 @@ class Target:
         The changes have whole rows. If the table has constraints, updates keep only the values of the columns
         `written` after the check; without `written`, they keep all values.
         """
-        checks = self.checks
+        checks, is_new = self.checks, F.col(VALUE_KIND) != ROW_DELETE
+        for field in checked_defaults(self.table.schema):
+            name, value = F.col(quoted_name(field.name)), default_value(field)
+            changes = changes.withColumn(field.name, F.when(is_new, F.coalesce(name, value)).otherwise(name))
         for constraint in checks:
-            changes = changes.filter((F.col(VALUE_KIND) == ROW_DELETE) | satisfies(self.jvm, constraint))
+            # Spark moves a condition before a join, where rows that do not change would be checked, unless it is not
+            # deterministic. It would move a part of an AND, so the two are sides of one comparison. Spark knows that
+            # every rand() is 0 or more
+            changes = changes.filter((~is_new | satisfies(self.jvm, constraint)) == (F.spark_partition_id() >= 0))
         if not checks or written is None:
             return changes
         left_out = {c: n for c, n in zip(self.columns, self.nulls(), strict=True) if c not in written}

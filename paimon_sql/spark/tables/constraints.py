@@ -23,7 +23,7 @@ from paimon_core.store.ddl.schema_changes import RemoveOption, SchemaChange, Set
 from paimon_core.table import Table
 from paimon_sql.spark.jvm.constraints import constraint_of_change
 from paimon_sql.spark.jvm.expressions import deciding_columns
-from paimon_sql.spark.jvm.frames import filter_condition, tables_read
+from paimon_sql.spark.jvm.frames import filter_condition, is_of_its_rows
 from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
@@ -51,19 +51,21 @@ def _defined(session: SessionBridge, fields: Sequence[DataField], constraint: Co
         rows = session.python_session.sql("SELECT 1").select(*nulls)
         matching = rows.filter(constraint.condition)
         columns = deciding_columns(filter_condition(matching))
-        alone = tables_read(session.jvm, matching) == []
+        alone = is_of_its_rows(session.jvm, matching)
     except PySparkException as e:
         raise InvalidSchemaError(
             f"Constraint {constraint.name!r}, {constraint.sql}, is not a valid condition on the columns of the table: "
             f"{e}"
         ) from e
-    if columns is None or not alone:
-        raise InvalidSchemaError(
-            f"Constraint {constraint.name!r}, {constraint.sql}, cannot depend on the time, on chance or on other "
-            "tables: use a condition on the columns of a row."
-        )
     known_as = session.known_as
-    named = {known_as(c) for c in columns}  # Spark keeps the spelling of the condition
+    named = {known_as(c) for c in columns or ()}  # Spark keeps the spelling of the condition
+    # Spark puts the body of a function in SQL below the condition, as another column. Other sessions may lack it
+    is_known = named <= {known_as(f.name) for f in fields}
+    if columns is None or not alone or not is_known:
+        raise InvalidSchemaError(
+            f"Constraint {constraint.name!r}, {constraint.sql}, cannot depend on the time, on chance, on subqueries or "
+            "other tables, or on variables and SQL functions of users: use a condition on the columns of a row."
+        )
     return replace(constraint, columns=tuple(f.name for f in fields if known_as(f.name) in named))
 
 

@@ -16,6 +16,7 @@ from pyspark.sql.types import DataType
 
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import DataField
+from paimon_core.store.ddl.constraints import checked_defaults
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import expressions
 from paimon_sql.spark.jvm.commands import by_position, with_query
@@ -86,7 +87,7 @@ def as_stored(
     """Return a query with values as the table stores them. Each column of the query goes to one of `columns`, which may
     be new.
 
-    Return the query itself if it needs no cast, or if the numbers of columns differ: Spark then reports the error.
+    Return the query itself if it needs no change, or if the numbers of columns differ: Spark then reports the error.
     """
     known_as, fields = session.known_as, string_types(to_struct(table.schema.fields)).fields
     types = {known_as(f.name): f.dataType for f in fields} | {f.name: f.dataType for f in fields}
@@ -95,7 +96,21 @@ def as_stored(
         return query
     if by_name:
         query, targets = _by_name(table, query, targets)
-    return castable(jvm, session, query, targets)
+    return _with_checked_defaults(session, table, castable(jvm, session, query, targets), columns)
+
+
+def _with_checked_defaults(session: SessionBridge, table: Table, query: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Return a query with defaults instead of NULL in the columns that CHECK constraints name: Spark checks the rows
+    before tasks store the defaults.
+    """
+    known_as = session.known_as
+    defaults = {known_as(f.name): default_value(f) for f in checked_defaults(table.schema)}
+    filled = [defaults.get(known_as(c)) for c in columns]
+    if not any(value is not None for value in filled):
+        return query
+    names = [f"c{i}" for i in range(len(filled))]  # a name may occur twice
+    values = [F.col(c) if d is None else F.coalesce(F.col(c), d) for c, d in zip(names, filled, strict=True)]
+    return query.toDF(*names).select(*(v.alias(n) for v, n in zip(values, query.columns, strict=True)))
 
 
 def _by_name(

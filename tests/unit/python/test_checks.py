@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from paimon_core.errors import CommitConflictError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.store.ddl.constraints import Constraint, ConstraintKind
-from paimon_core.store.ddl.schema_changes import SetOption
+from paimon_core.store.ddl.schema_changes import SetOption, UpdateColumnDefault
 from paimon_sql import open_catalog
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.python.table import PaimonTable
@@ -166,3 +167,19 @@ def test_parts_of_a_write_are_checked(lake: PaimonCatalog) -> None:
         write.write([{"k": 2, "v": -1}])
     write.commit([write.write([{"k": 2, "v": 1}])])
     assert [r["k"] for r in rows(table)] == [2]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_defaults_are_checked(kind: str, tmp_path: Path) -> None:
+    """A NULL becomes the default of its column when the row is stored."""
+    catalog = open_catalog(str(tmp_path))
+    table = created(catalog, kind, check("v <= w", "v", "w"))
+    table.catalog.alter_table(table.identifier, [UpdateColumnDefault(("w",), "3")])
+    table = catalog.table("default.t")
+    write = table.upsert if table.primary_key else table.append
+    with pytest.raises(InvalidDataError, match="w = 3"):
+        write([{"k": 1, "p": "a", "v": 5}])
+    write([{"k": 1, "p": "a", "v": 2}])
+    with pytest.raises(InvalidDataError, match="w = 3"):
+        table.update({"w": None, "v": 4})
+    assert rows(table) == [{"k": 1, "p": "a", "v": 2, "w": 3}]
