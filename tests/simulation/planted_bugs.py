@@ -191,13 +191,13 @@ class _Without:
         return (file for file in self._io.list(path) if file.path not in self._paths)
 
 
-def _deletes_before(removed: Any, remove: Any, delete: Any = None, *, oldest: bool = False) -> None:
+def _deletes_before(removed: Any, remove: Any, delete: Any = None, **more: Any) -> None:
     """Files are deleted before the versions are removed that need them."""
     store = removed.store
     gone = [store.paths.snapshot(s.id) for s in removed.snapshots]
     gone += [store.paths.changelog(c.id) for c in removed.changelogs]
     seen = replace(removed, store=replace(store, io=_Without(store.io, gone)))
-    _release(seen, lambda: None, delete, oldest=oldest)
+    _release(seen, lambda: None, delete, **more)
     remove()
 
 

@@ -232,6 +232,7 @@ CALLS = [
     call("fast_forward", BRANCHED, branch="b", traits=STEPS | {"cuts": True}),
     call("fast_forward", branch_that_grew, "longer", branch="b", traits=STEPS),
     call("merge_branch", branch_that_grew, source_branch="b", traits=COMMIT),
+    call("publish", branch_that_grew, branch="b", traits=STEPS),
     call("rollback", TAGGED, version="2", traits=STEPS),
     call(
         "rollback",
