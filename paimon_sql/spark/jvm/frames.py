@@ -10,10 +10,11 @@ from pyspark.sql import Column, DataFrame
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import hook, method
+from paimon_sql.spark.jvm.hooks import Variant, hook, method
 from paimon_sql.spark.jvm.plans import TableReference, read_reference
 from paimon_sql.spark.jvm.sessions import python_session
 
+_NO_PATTERN = "not in this Spark"
 # leaves of a plan that read no table: their rows are in the plan itself
 _CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef"})
 
@@ -61,12 +62,15 @@ def tables_read(jvm: Jvm, found: DataFrame) -> list[TableReference] | None:
 @hook(
     "`containsPattern(TreePattern.VARIABLE_REFERENCE)`",
     "CHECK constraints that name a variable of a session",
-    method(f"{classes.TREE_PATTERN}$", "VARIABLE_REFERENCE", 0),
+    Variant.of("pattern of variables", method(f"{classes.TREE_PATTERN}$", "VARIABLE_REFERENCE", 0)),
+    Variant.of(_NO_PATTERN),
 )
 def is_of_its_rows(jvm: Jvm, found: DataFrame) -> bool:
     """Return whether a DataFrame depends on nothing outside of its own rows: on no table, subquery or variable, not on
-    the time, and not on chance.
+    the time, and not on chance. Return False for Spark 4.0, which has no constraints, and hides variables.
     """
+    if jvm.variant(is_of_its_rows).name == _NO_PATTERN:
+        return False
     plan = analyzed(found)
     variable = jvm.scala_object(classes.TREE_PATTERN).VARIABLE_REFERENCE()
     is_alone = not items(plan.subqueriesAll()) and not plan.containsPattern(variable)
