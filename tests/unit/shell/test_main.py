@@ -26,7 +26,8 @@ def session(monkeypatch):
     monkeypatch.setitem(vars(paimon_sql), "configured_catalogs", lambda session: session.configured)
     monkeypatch.setattr("logging.disable", lambda: None)
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "")  # so that the variable is removed after the test, too
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")
     return session
 
 

@@ -34,7 +34,8 @@ def configured_catalogs(session):
 
 def test_a_job_gets_its_arguments_and_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "before")
-    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS", raising=False)
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "")  # so that the variable is removed after the test, too
+    monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")
     job, seen = tmp_path / "job.py", tmp_path / "seen"
     job.write_text(JOB)
     assert main(["run", "--master", "local[3]", "-c", "spark.x=a b", str(job), str(seen), "--master", "mine"]) == 7
