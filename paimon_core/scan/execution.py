@@ -98,15 +98,18 @@ def divide(
     Return one entry with the whole plan, or two: RAW for splits that the engine reads itself, and MERGE for the rest.
     """
     chosen = choose_execution(store, plan, request, opens_unicode=opens_unicode, hadoop=hadoop)
-    plain = tuple(s for s in plan.splits if _is_plain(s, store.schema.id))
-    if chosen is not Execution.MERGE or sum(s.size for s in plain) < _LEAST_DIVIDED:
+    if chosen is not Execution.MERGE:
         return {chosen: plan}
-    raw = replace(plan, splits=plain)
+    plain: list[DataSplit] = []
+    rest: list[DataSplit] = []
+    for split in plan.splits:
+        (plain if _is_plain(split, store.schema.id) else rest).append(split)
+    raw = replace(plan, splits=tuple(plain))
+    if not rest or sum(s.size for s in plain) < _LEAST_DIVIDED:
+        return {chosen: plan}
     if not _is_raw(store, raw, request, opens_unicode=opens_unicode, hadoop=hadoop):
         return {chosen: plan}
-    read_raw = set(map(id, plain))
-    rest = replace(plan, splits=tuple(s for s in plan.splits if id(s) not in read_raw))
-    return {Execution.RAW: raw, Execution.MERGE: rest} if rest.splits else {chosen: plan}
+    return {Execution.RAW: raw, Execution.MERGE: replace(plan, splits=tuple(rest))}
 
 
 def check_full_scan(store: TableStore, plan: Plan) -> None:

@@ -42,7 +42,7 @@ def of_any_size() -> Iterator[None]:
 
 @pytest.fixture(params=["fixed buckets", "dynamic buckets", "deletion vectors", "without a key"])
 def table(spark: Any, of_any_size: None, request: Any) -> Any:
-    """Make a table `t` with compacted partitions, of which one has newer rows, and a table `days` of its partitions."""
+    """Make a table `t` of compacted partitions with newer rows in one of them, and a table `days` of partitions."""
     options = {
         "fixed buckets": "'primary-key' = 'p,k', 'bucket' = '2', 'bucket-key' = 'k', 'write-only' = 'true'",
         "dynamic buckets": "'primary-key' = 'p,k', 'write-only' = 'true'",

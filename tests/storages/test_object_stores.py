@@ -1,4 +1,4 @@
-"""What a warehouse requires of an object store, tried on servers (`make campaign NAME=object-stores`)."""
+"""The requirements of a warehouse on an object store, tried on servers (`make campaign NAME=object-stores`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write, audit, publish: the branch of an audit, and its publication whoever commits or dies meanwhile."""
+"""Write, audit, publish: the branch of an audit, and its publication beside other commits and under kills."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def test_a_column_that_is_needed_is_named() -> None:
 
 @pytest.mark.parametrize("millis", [10**15, -(10**15), 2**62])
 def test_a_time_outside_of_all_years_is_unfamiliar(millis: int) -> None:
-    """The bytes are whole: such a time is no sign of damage."""
+    """The bytes are whole, so the time does not show damage."""
     later = lambda r: r | {"_FILE": r["_FILE"] | {"_CREATION_TIME": millis}}  # noqa: E731
     data = rewritten(encode_manifest([entry(BARE)]), later, types={"_CREATION_TIME": ["null", "long"]})
     columns = decode_entries(PATH, data)

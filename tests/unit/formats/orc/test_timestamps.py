@@ -82,7 +82,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
 
 
 def with_zone(data: bytes, zone: str, more: bytes = b"") -> bytes:
-    """An ORC file of one stripe whose writer had another time zone, with `more` fields in its footer."""
+    """An ORC file of one stripe by a writer in another time zone, with `more` fields in its footer."""
     tail = read_tail(pa.BufferReader(data))
     (stripe,) = tail.stripes
 
