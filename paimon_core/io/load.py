@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Callable, Mapping
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.io.cached import with_cache
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO, url_options
 from paimon_core.io.hadoop import with_hadoop
@@ -50,7 +51,7 @@ def _object_store(scheme: str, location: str, options: Mapping[str, str]) -> Fil
     prefixes = (*PREFIXES[scheme_of(scheme).kind], _PASSTHROUGH, KEY_STORES)
     found = {key: value for key, value in with_hadoop(options).items() if key.startswith(prefixes)}
     settings_of(scheme_of(scheme).kind, location.split("/")[2], found)
-    return ObjectStoreFileIO(scheme, found)
+    return with_cache(ObjectStoreFileIO(scheme, found), options)
 
 
 def _fsspec(scheme: str, location: str, options: Mapping[str, str]) -> FileIO:

@@ -19,6 +19,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from paimon_core.io.cached import CachedFileIO
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.objects.clients import endpoint_of
 from paimon_core.io.objects.settings import Settings, credentials, encryption, settings_of
@@ -58,6 +59,8 @@ class HadoopReader:
 
 def hadoop_reader(io: FileIO, root: str) -> HadoopReader | None:
     """Return Hadoop's reader of the objects below `root`, with the same keys, or None if Hadoop cannot use them."""
+    if isinstance(io, CachedFileIO):
+        io = io.inner
     if not isinstance(io, ObjectStoreFileIO) or scheme_of(io.scheme).kind != "s3":
         return None
     if any(name.startswith(_INHERITED) for name in os.environ):
