@@ -21,7 +21,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.options import GLOBAL_INDEX_UPDATE_ACTION
 from paimon_core.spec.index_manifest import GlobalIndexMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry
-from paimon_core.spec.row_ranges import is_blob
+from paimon_core.spec.row_ranges import is_blob, is_part
 from paimon_core.store.file_fields import fields_of_file
 from paimon_core.store.indexes.global_indexes import RowSpan, joined, without
 from paimon_core.store.table_store import TableStore
@@ -75,7 +75,7 @@ def global_index_conflict(attempt: Attempt) -> Conflict | None:
     for data in attempt.live.values():
         if data.file.first_row_id is not None and not is_blob(data.file):
             files[data.partition].append(data.file)
-    there = {partition: joined(map(_rows, of)) for partition, of in files.items()}
+    there = {partition: joined(_rows(f) for f in of if not is_part(f)) for partition, of in files.items()}
     newer = {p: [f for f in of if base is not None and f.max_sequence_number > base] for p, of in files.items()}
     for entry, meta in added:
         reason = (

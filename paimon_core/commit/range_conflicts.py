@@ -1,7 +1,7 @@
 """The rules by which files with data evolution fit the live files.
 
-1. A file of columns has the rows of a live range, and all files of a range have exactly the same rows. A `.blob` file
-   has rows of one range.
+1. A file of columns has the rows of a live range, and all files of a range have exactly the same rows. A `.blob` or
+   `.vector.FORMAT` file has rows of one range.
 2. No other commit has written one of its columns since the version in which its rows were read.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from paimon_core.commit.attempt import Attempt, Conflict
 from paimon_core.options import DATA_EVOLUTION
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry
-from paimon_core.spec.row_ranges import is_blob
+from paimon_core.spec.row_ranges import is_part
 
 Bounds = tuple[int, int]  # the first row id, and the first one after the range
 
@@ -33,21 +33,21 @@ def range_conflict(attempt: Attempt) -> Conflict | None:
     deleted = {e.identifier for e in entries if e.kind is FileKind.DELETE}
     kept = _by_partition(e for i, e in attempt.live.items() if i not in deleted and e.file.first_row_id is not None)
     for partition, new in _by_partition(added).items():
-        (files, blobs), (new_files, new_blobs) = _without_blobs(kept.get(partition, [])), _without_blobs(new)
+        (files, parts), (new_files, new_parts) = _without_parts(kept.get(partition, [])), _without_parts(new)
         reason = (
             _overlap([*files, *new_files])
             or _overwritten(files, new_files, base)
-            or _missing_rows([*files, *new_files], new_blobs)
-            or _overwritten_blobs(blobs, new_blobs, base)
+            or _missing_rows([*files, *new_files], new_parts)
+            or _overwritten_parts(parts, new_parts, base)
         )
         if reason is not None:
             return Conflict(reason)
     return None
 
 
-def _without_blobs(files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
-    """Return the files of row ranges, and separately the `.blob` files."""
-    return [f for f in files if not is_blob(f)], [f for f in files if is_blob(f)]
+def _without_parts(files: Sequence[DataFileMeta]) -> tuple[list[DataFileMeta], list[DataFileMeta]]:
+    """Return the files of whole row ranges, and separately the files of BLOB and VECTOR columns alone."""
+    return [f for f in files if not is_part(f)], [f for f in files if is_part(f)]
 
 
 def _by_partition(entries: Iterable[ManifestEntry]) -> dict[bytes, list[DataFileMeta]]:
@@ -87,21 +87,21 @@ def _overwritten(live: Iterable[DataFileMeta], new: Iterable[DataFileMeta], base
     return None
 
 
-def _missing_rows(files: Iterable[DataFileMeta], blobs: Iterable[DataFileMeta]) -> str | None:
+def _missing_rows(files: Iterable[DataFileMeta], parts: Iterable[DataFileMeta]) -> str | None:
     ranges = {_bounds(f) for f in files}
-    for first, end in map(_bounds, blobs):
+    for first, end in map(_bounds, parts):
         if not any(low <= first and end <= high for low, high in ranges):
-            return f"rows {first} to {end - 1}, which this commit adds a BLOB to, are no longer within a row range"
+            return f"rows {first} to {end - 1}, which this commit adds values to, are no longer within a row range"
     return None
 
 
-def _overwritten_blobs(live: Iterable[DataFileMeta], new: Sequence[DataFileMeta], base: int | None) -> str | None:
+def _overwritten_parts(live: Iterable[DataFileMeta], new: Sequence[DataFileMeta], base: int | None) -> str | None:
     for other in live:
         for file in new if base is not None and other.max_sequence_number > base else ():
             (first, end), (low, high) = _bounds(file), _bounds(other)
             if first < high and low < end and _share_columns(file, other):
                 return (
-                    f"another commit has written the same BLOB column of rows {first} to {end - 1} since they were read"
+                    f"another commit has written the same columns of rows {first} to {end - 1} since they were read"
                 )
     return None
 

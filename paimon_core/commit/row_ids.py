@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from paimon_core.arrow.types import ROW_ID
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileKind, FileSource, ManifestEntry
-from paimon_core.spec.row_ranges import first_row, is_blob
+from paimon_core.spec.row_ranges import first_row, is_part
 
 
 def number_rows(
@@ -18,24 +18,24 @@ def number_rows(
     id.
 
     If rows were in the table before, their file stores the ids in a column, or its metadata has the first id. Files of
-    another table come with their ids, and these are not used again. A `.blob` file gets the ids of the data file before
-    it; several `.blob` files of one column share these ids in order.
+    another table come with their ids, and these are not used again. A `.blob` or `.vector.FORMAT` file gets the ids of
+    the data file before it; several such files of the same columns share these ids in order.
     """
     entries = list(entries)
     known = [e.file for e in entries if e.kind is FileKind.ADD and e.file.first_row_id is not None]
     next_row_id = max([next_row_id, *(first_row(f) + f.row_count for f in known)])
     numbered = []
-    blob_ids: dict[tuple[str, ...] | None, int] = {}
+    part_ids: dict[tuple[str, ...] | None, int] = {}
     first = next_row_id
     for entry in entries:
         file = entry.file
         if entry.kind is FileKind.ADD:
             file = _versioned(file, snapshot_id)
-            if _is_new(file) and is_blob(file):
-                start = blob_ids.get(file.write_cols, first)
-                file, blob_ids[file.write_cols] = replace(file, first_row_id=start), start + file.row_count
+            if _is_new(file) and is_part(file):
+                start = part_ids.get(file.write_cols, first)
+                file, part_ids[file.write_cols] = replace(file, first_row_id=start), start + file.row_count
             elif _is_new(file):
-                first, blob_ids = next_row_id, {}
+                first, part_ids = next_row_id, {}
                 file, next_row_id = replace(file, first_row_id=next_row_id), next_row_id + file.row_count
         numbered.append(replace(entry, file=file))
     return numbered, next_row_id

@@ -35,11 +35,12 @@ from paimon_core.options import (
     FILE_SUFFIX_COMPRESSION,
     STATS_MODE,
     STATS_MODE_PER_LEVEL,
+    VECTOR_FILE_FORMAT,
     TableOptions,
 )
 from paimon_core.options.option import Option
 from paimon_core.options.support import WRITTEN_FORMATS
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import DataField, VectorType
 
 _TEXTS = (TextFormat(CsvLayout()), TextFormat(JsonLayout()), TextFormat(LinesLayout()))
 _ALL: tuple[FileFormat, ...] = (ParquetFormat(), OrcFormat(), AvroFormat(), *_TEXTS)
@@ -67,12 +68,14 @@ def formats_to_write(options: TableOptions) -> frozenset[str]:
 
 def check_formats(fields: Sequence[DataField], options: TableOptions) -> None:
     """Raise `InvalidOptionError` or `UnsupportedFeatureError` for formats and options that new files cannot have."""
+    apart = [f for f in fields if isinstance(f.type, VectorType)] if options[VECTOR_FILE_FORMAT] is not None else []
     for what, own in _roles(options):
         if own[FILE_FORMAT] not in FORMATS:
             known = ", ".join(WRITTEN_FORMATS)
             raise InvalidOptionError(f"Option '{what}' cannot be {own[FILE_FORMAT]!r}: this version writes {known}.")
         try:
-            write_format(own).check(fields, own)
+            together = apart if what == VECTOR_FILE_FORMAT.key else [f for f in fields if f not in apart]
+            write_format(own).check(together, own)
         except InvalidOptionError as e:
             if what == FILE_FORMAT.key:
                 raise
@@ -86,6 +89,8 @@ def _roles(options: TableOptions) -> Iterator[tuple[str, TableOptions]]:
     for level in sorted({level for _, per in _PER_LEVEL for level in options[per]}):
         yield FILE_FORMAT_PER_LEVEL.key, for_level(options, level)
     yield CHANGELOG_FILE_FORMAT.key, for_changelog(options)
+    if options[VECTOR_FILE_FORMAT] in FORMATS:
+        yield VECTOR_FILE_FORMAT.key, for_vectors(options)
 
 
 def for_changelog(options: TableOptions) -> TableOptions:
@@ -95,6 +100,11 @@ def for_changelog(options: TableOptions) -> TableOptions:
         if special in options:
             own |= {general.key: options.values[special.key], per_level.key: ""}
     return options.merged(own)
+
+
+def for_vectors(options: TableOptions) -> TableOptions:
+    """Return the options for files of VECTOR columns alone."""
+    return options.merged({FILE_FORMAT.key: options[VECTOR_FILE_FORMAT] or options[FILE_FORMAT]})
 
 
 def for_level(options: TableOptions, level: int) -> TableOptions:

@@ -104,4 +104,10 @@ VECTOR_FIELD = Option("vector-field", names, NO_NAMES, "ARRAY columns that becom
 VECTOR_FILE_FORMAT = Option(
     "vector.file.format", optional(str.lower), None, "Format of separate files of VECTOR columns.", change=Change.EMPTY
 )
+VECTOR_TARGET_FILE_SIZE = Option(
+    "vector.target-file-size",
+    optional(memory_size),
+    None,
+    "Size at which separate files of VECTOR columns roll; default: 10 * target-file-size.",
+)
 UPSERT_KEY = Option("upsert-key", names, NO_NAMES, "INSERT INTO replaces rows with equal values in these columns.")

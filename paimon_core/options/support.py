@@ -112,7 +112,6 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "lookup.cache-max-memory-size",
             "lookup.merge-buffer-size",
             "sort-spill-buffer-size",
-            "vector.target-file-size",
             "write.batch-memory",
         ),
         duration: (
@@ -273,7 +272,7 @@ WRITE = (
     Feature("row-tracking.enabled", ("false",), keyed_only=True),
     Feature("pk-clustering-override", ("false",), keyed_only=True),
     Feature("pk-*.index.columns", ("",), besides=frozenset(o.key for o in KEY_INDEXES)),
-    Feature("vector.file.format", ("",)),
+    Feature("vector.file.format", ("", "parquet", "orc", "avro")),
     Feature("video-frame-field", ("",)),
     _ICEBERG_VERSION,
     Feature(

@@ -31,6 +31,7 @@ from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.blob.columns import blob_file_fields
 from paimon_core.store.data.evolved_files import EvolvedFiles
+from paimon_core.store.data.vector_parts import vector_file_fields
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
@@ -168,16 +169,20 @@ def _write_columns(
     paths, blobs = NewPaths(store, bucket_dir), blob_file_fields(store.schema, store.options)
     target = target_file_size(store)
     changed = [BlobColumnWriter(store, f, paths, target) for f in blobs if f.name in changes.schema.names]
-    names = [n for n in changes.schema.names if n != ROW_INDEX and n not in [b.name for b in changed]]
-    writer = DataFileWriter(store.with_options(ONE_FILE), bucket_dir, FileRole(columns=tuple(names)))
+    apart = {f.name for f in vector_file_fields(store.schema, store.options)}
+    given = [n for n in changes.schema.names if n != ROW_INDEX and n not in [b.name for b in changed]]
+    names, vectors = (tuple(n for n in given if (n in apart) is of_vectors) for of_vectors in (False, True))
+    writer = DataFileWriter(store.with_options(ONE_FILE), bucket_dir, FileRole(columns=names))
+    vector_writer = DataFileWriter(store, bucket_dir, FileRole(columns=vectors, has_vectors=True))
     with ExitStack() as undo:
-        for abort in (writer.abort, *(blob.abort for blob in changed)):
+        for abort in (writer.abort, vector_writer.abort, *(blob.abort for blob in changed)):
             undo.enter_context(on_failure(abort))
-        if names:
-            _write_merged(writer, EvolvedFiles(store, bucket_dir, store.schema.select(tuple(names))), rows, changes)
+        for of, merged in ((names, writer), (vectors, vector_writer)):
+            if of:
+                _write_merged(merged, EvolvedFiles(store, bucket_dir, store.schema.select(of)), rows, changes)
         for blob in changed:
             _write_blobs(blob, rows, positions, changes.column(blob.name))
-        columns = [writer.finished, *(blob.roll() for blob in changed)]
+        columns = [writer.finished, vector_writer.finished, *(blob.roll() for blob in changed)]
     return tuple(replace(f, first_row_id=first) for files in columns for f, first in _numbered(files, rows.first))
 
 

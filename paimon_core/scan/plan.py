@@ -45,7 +45,7 @@ from paimon_core.scan.pruning.by_global_index import rows_by_global_index
 from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
 from paimon_core.spec.manifest import BucketKey, DataFileMeta, ManifestEntry, created_millis
-from paimon_core.spec.row_ranges import is_blob, row_ranges
+from paimon_core.spec.row_ranges import is_part, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.features import check_readable
@@ -182,7 +182,7 @@ def _entries(
                 found.append(entry)
     groups: dict[BucketKey, list[ManifestEntry]] = defaultdict(list)
     for entry in found if one_by_one is None or store.has_primary_key else one_by_one.indexed(found):
-        if not (evolves and is_blob(entry.file)):
+        if not (evolves and is_part(entry.file)):
             check_form(store, entry.file)
         groups[entry.partition, entry.bucket].append(entry)
     return groups, total

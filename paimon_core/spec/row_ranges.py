@@ -2,7 +2,8 @@
 
 A file of n rows with `_FIRST_ROW_ID` f has rows f to f + n - 1. Files of the same rows are a range: each has the
 columns in its `_WRITE_COLS`, and if several files have a column, the newest file counts. Deleted rows are marked at the
-oldest file, the anchor. A `.blob` file has one column, of rows within a range.
+oldest file, the anchor. A `.blob` file has one column, of rows within a range; a `.vector.FORMAT` file has VECTOR
+columns of such rows.
 Source: documentation, "Data Evolution".
 """
 
@@ -14,14 +15,14 @@ from dataclasses import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.spec.manifest import DataFileMeta
 
-_BLOB = ".blob"
+_BLOB, _VECTOR = ".blob", ".vector."
 
 
 @dataclass(frozen=True, slots=True)
 class RowRange:
     """The rows `first` to `first + count - 1`.
 
-    `files` have all these rows, newest first; `parts` have some of them, with one column each.
+    `files` have all these rows, newest first. `parts` have some of them: BLOB and VECTOR columns in files of their own.
     """
 
     first: int
@@ -73,11 +74,16 @@ def is_blob(file: DataFileMeta) -> bool:
     return file.file_name.endswith(_BLOB)
 
 
+def is_part(file: DataFileMeta) -> bool:
+    """Return whether a file has columns of some rows of a range: a `.blob` file, or a `.vector.FORMAT` file."""
+    return is_blob(file) or _VECTOR in file.file_name
+
+
 def _range_of(group: Sequence[DataFileMeta]) -> RowRange:
     whole = sorted(
-        (f for f in group if not is_blob(f)), key=lambda f: (f.max_sequence_number, f.file_name), reverse=True
+        (f for f in group if not is_part(f)), key=lambda f: (f.max_sequence_number, f.file_name), reverse=True
     )
-    parts = tuple(f for f in group if is_blob(f))
+    parts = tuple(f for f in group if is_part(f))
     if not whole:
         raise UnfamiliarFormError(parts[0].file_name, "no data file has the other columns of its rows")
     first, count = first_row(whole[0]), whole[0].row_count

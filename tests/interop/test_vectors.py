@@ -9,6 +9,7 @@ from tests.interop.engines import ENGINES, Engines, other
 from tests.support.java_oracle import JavaError
 
 KEYED = "'primary-key' = 'k', 'bucket' = '1', 'write-only' = 'true'"
+EVOLVED = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
 TABLES = {
     "append": "'write-only' = 'true'",
     "avro": "'file.format' = 'avro'",
@@ -16,7 +17,9 @@ TABLES = {
     "partial-update": f"{KEYED}, 'merge-engine' = 'partial-update'",
     "aggregation": f"{KEYED}, 'merge-engine' = 'aggregation', 'fields.v.aggregate-function' = 'last_non_null_value'",
     "deletion vectors": "'primary-key' = 'k', 'bucket' = '1', 'deletion-vectors.enabled' = 'true'",
-    "evolved": "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'",
+    "evolved": EVOLVED,
+    "vector files": f"{EVOLVED}, 'vector.file.format' = 'parquet'",
+    "vector files in Avro": f"{EVOLVED}, 'vector.file.format' = 'avro'",
 }
 ALL_ELEMENTS = ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE")
 
@@ -58,6 +61,21 @@ def test_changed_rows_and_schemas(engines: Engines, first: str) -> None:
     engines.run(second, "INSERT INTO t VALUES (4, array(0f, 1f), array(7S))")
     engines.both("SELECT * FROM t WHERE k > 2 ORDER BY k", [[3, None, None], [4, [0.0, 1.0], [7]]])
     engines.both("SELECT fields, options FROM `t$schemas`")
+
+
+def test_changed_vectors_in_files_of_their_own(engines: Engines) -> None:
+    columns = "k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2'"
+    engines.run("java", f"CREATE TABLE t ({columns}) TBLPROPERTIES ({EVOLVED}, 'vector.file.format' = 'avro')")
+    engines.run("ours", "INSERT INTO t VALUES (1, array(1f, 2f)), (2, array(3f, 4f)), (3, NULL)")
+    source = "(SELECT 2 AS k, array(5f, 6f) AS v)"
+    merge = f"MERGE INTO t USING {source} s ON t.k = s.k WHEN MATCHED THEN UPDATE SET t.v = s.v"
+    engines.run("ours", merge)
+    engines.both("SELECT * FROM t ORDER BY k", [[1, [1.0, 2.0]], [2, [5.0, 6.0]], [3, None]])
+    engines.run("java", merge.replace("5f", "7f"))
+    engines.both("SELECT * FROM t ORDER BY k", [[1, [1.0, 2.0]], [2, [7.0, 6.0]], [3, None]])
+    engines.run("java", "INSERT INTO t VALUES (4, array(8f, 8f))")
+    engines.run("ours", f"CALL sys.compact(table => '{engines.database}.t')", merge.replace("2 AS k", "4 AS k"))
+    engines.both("SELECT k, v FROM t WHERE k > 2 ORDER BY k", [[3, None], [4, [5.0, 6.0]]])
 
 
 def test_all_elements(engines: Engines) -> None:

@@ -20,7 +20,7 @@ from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import pack_files, pack_ranges
 from paimon_core.spec.manifest import BucketKey, DataFileMeta, FileIdentifier, FileKind, ManifestEntry
 from paimon_core.spec.paths import data_file_path
-from paimon_core.spec.row_ranges import is_blob, row_ranges
+from paimon_core.spec.row_ranges import is_part, row_ranges
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.data.counted_rows import is_counted_once
@@ -54,7 +54,7 @@ def plan_increment(store: TableStore, increment: Increment, predicate: Predicate
         files = None if predicate is None else FileFilter(store, predicate)
         splits = tuple(_changes(store, increment, partitions, files))
     for file in (f for s in splits for f in (*s.files, *s.before)):
-        if not is_blob(file):
+        if not is_part(file):
             check_form(store, file)
     return Plan(
         table=store.name,

@@ -90,9 +90,10 @@ class FileFilter:
         if self.row_ids is not None and not self.row_ids.range_cardinality(rows.first, rows.first + rows.count):
             return False
         known = dict.fromkeys(self._stats.columns, ColumnStats(None, None, rows.count))
-        for file in reversed(rows.all_files):
+        for file in reversed(rows.files):
             stats = self._stats.of(file)
             known |= {now: stats.get(now, UNKNOWN) for now in self._held(file)}
+        known |= {now: UNKNOWN for part in rows.parts for now in self._held(part)}  # it has only some of the rows
         known |= self._partitions.columns(partition, rows.count)
         known[ROW_ID] = ColumnStats(rows.first, rows.first + rows.count - 1, 0)
         return may_match(self.predicate, lambda name: known.get(name, UNKNOWN), rows.count)

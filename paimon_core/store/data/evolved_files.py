@@ -19,11 +19,12 @@ from paimon_core.indexes.file_index.cursor import Rows
 from paimon_core.indexes.global_index.grouped_rows import RowIds
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.row_ranges import RowRange, row_ranges
+from paimon_core.spec.row_ranges import RowRange, is_blob, row_ranges
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
 from paimon_core.store.blob.columns import blob_column
 from paimon_core.store.data.bucket_files import BucketFiles, numbered
+from paimon_core.store.data.vector_parts import Piece, pieces_of
 from paimon_core.store.file_fields import fields_of_file
 from paimon_core.store.indexes.index_files import read_deletions
 from paimon_core.store.partitions import partition_value
@@ -69,19 +70,23 @@ class EvolvedFiles:
     def whole(self, rows: RowRange, positions: Positions | None = None) -> Iterator[pa.RecordBatch]:
         """Yield all rows of a range in order, including deleted rows, or only the rows at ascending `positions`."""
         own = [f for f in self.fields if f.name not in TRACKING_NAMES]
-        blobs = [(f, own_parts) for f in own if (own_parts := [p for p in rows.parts if holds(self.store, p, f)])]
-        held = _newest_holders(self.store, rows.files, [f for f in own if f not in [b for b, _ in blobs]])
+        parts = {f: [p for p in rows.parts if holds(self.store, p, f)] for f in own}
+        blobs = [(f, of) for f, of in parts.items() if of and is_blob(of[0])]
+        vectors = pieces_of(self.store, rows, [f for f, of in parts.items() if of and not is_blob(of[0])])
+        held = _newest_holders(self.store, rows.files, [f for f in own if not parts[f]])
         version = (held[0][0] if held else rows.anchor if own else rows.files[0]).max_sequence_number
-        sources = held or [(rows.anchor, fields_of_file(self.store, rows.anchor)[:1])]
+        any_column = [(rows.anchor, fields_of_file(self.store, rows.anchor)[:1])]
+        sources = held if held or vectors else any_column
         chosen = None if positions is None else partial(_same_positions, Rows(positions.astype(np.uint32)))
         readers = ((BucketFiles(self.store, self.bucket_dir, of, selection=chosen), file) for file, of in sources)
         streams = [reader.read([file]) for reader, file in readers]
         values = (blob_column(self.store, self.bucket_dir, rows, files, field) for field, files in blobs)
         streams += values if positions is None else (rows_at(v, positions) for v in values)
+        streams += [self._vectors(pieces, of, positions) for pieces, of in vectors.items()]
         target, start = arrow_schema(self.fields), 0
-        for parts in _side_by_side(streams, rows, rows.count if positions is None else len(positions)):
-            found = {name: part.column(name) for part in parts for name in part.schema.names}
-            count = parts[0].num_rows
+        for together in _side_by_side(streams, rows, rows.count if positions is None else len(positions)):
+            found = {name: batch.column(name) for batch in together for name in batch.schema.names}
+            count = together[0].num_rows
             part = slice(start, start + count)
             at = np.arange(part.start, part.stop, dtype=np.int64) if positions is None else positions[part]
             found[ROW_ID] = int64_array(rows.first + at)
@@ -89,6 +94,20 @@ class EvolvedFiles:
             arrays = [found[f.name] if f.name in found else self._missing(f, count) for f in target]
             yield pa.RecordBatch.from_arrays(arrays, schema=target)
             start += count
+
+    def _vectors(
+        self, pieces: Sequence[Piece], fields: Sequence[DataField], positions: Positions | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield VECTOR columns of all rows of a range, or of the rows at `positions`, from files of their own."""
+        for piece in pieces:
+            if positions is not None:
+                wanted = positions[np.searchsorted(positions, piece.start) : np.searchsorted(positions, piece.end)]
+            else:
+                wanted = np.arange(piece.start, piece.end, dtype=np.int64)
+            is_whole = positions is None and len(wanted) == piece.file.row_count
+            chosen = Rows((wanted - piece.first).astype(np.uint32))
+            selection = None if is_whole else partial(_same_positions, chosen)
+            yield from BucketFiles(self.store, self.bucket_dir, tuple(fields), selection=selection).read([piece.file])
 
     def _missing(self, column: pa.Field, count: int) -> pa.Array:
         """Return a column that no file has. Files of changed columns lack the partition columns."""

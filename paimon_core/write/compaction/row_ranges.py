@@ -1,6 +1,7 @@
 """Compacting a bucket of a table with data evolution: neighbouring row ranges become one file with all columns.
 
-Rows keep their ids, so deleted rows are kept, and marked in the new file. `.blob` files stay as they are.
+Rows keep their ids, so deleted rows are kept, and marked in the new file. `.blob` and `.vector.FORMAT` files stay as
+they are.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.row_ranges import RowRange, row_ranges
 from paimon_core.spec.split import DeletionFile
 from paimon_core.store.blob.columns import blob_file_fields
-from paimon_core.store.data.evolved_files import EvolvedFiles
+from paimon_core.store.data.evolved_files import EvolvedFiles, holds
+from paimon_core.store.data.vector_parts import vector_file_fields
 from paimon_core.store.indexes.index_files import read_deletions, vectors_by_file
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.deletion import changed_vectors
@@ -36,18 +38,19 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
     `StorageError`, `CorruptFileError`; then no new file is kept.
     """
     least = 2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM])
-    groups = [g for g in _groups(store, row_ranges(bucket.files)) if sum(len(r.files) for r in g) >= least]
+    apart = (*blob_file_fields(store.schema, store.options), *vector_file_fields(store.schema, store.options))
+    ranges = [r for r in row_ranges(bucket.files) if not _has_vectors(store, r)]
+    groups = [g for g in _groups(store, ranges) if sum(len(r.files) for r in g) >= least]
     if not groups:
         return None
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
-    blobs = blob_file_fields(store.schema, store.options)
-    fields = tuple(f for f in store.schema.fields if f not in blobs)
+    fields = tuple(f for f in store.schema.fields if f not in apart)
     reader = EvolvedFiles(store, store.bucket_dir(*bucket.key), fields)
     moved: dict[str, Positions] = {}
     after: list[DataFileMeta] = []
     with ExitStack() as undo:
         for group in groups:
-            writer = _writer(reader, columns=tuple(f.name for f in fields) if blobs else None)
+            writer = _writer(reader, columns=tuple(f.name for f in fields) if apart else None)
             undo.enter_context(on_failure(writer.abort))
             after.append(_compact(reader, writer, group))
             deleted = _deleted(store, group, deletions)
@@ -64,6 +67,13 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
         compact_new_index_files=index.new,
         compact_deleted_index_files=index.deleted,
     )
+
+
+def _has_vectors(store: TableStore, rows: RowRange) -> bool:
+    """Return whether data files of a range have VECTOR columns that new rows have in files of their own: the files are
+    older than `vector.file.format`. They stay as they are."""
+    vectors = vector_file_fields(store.schema, store.options)
+    return any(holds(store, file, field) for field in vectors for file in rows.files)
 
 
 def _groups(store: TableStore, ranges: Sequence[RowRange]) -> Iterator[list[RowRange]]:

@@ -13,7 +13,7 @@ from paimon_core.arrow.columns import fixed_values
 from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.clock import metadata_now
 from paimon_core.formats.file_format import FormatWriter, WrittenFile
-from paimon_core.formats.registry import block_bytes, file_ending, for_level, for_rows, write_format
+from paimon_core.formats.registry import block_bytes, file_ending, for_level, for_rows, for_vectors, write_format
 from paimon_core.formats.stats import KEY_MODE, column_modes, value_stats
 from paimon_core.indexes.file_index.options import indexed_columns
 from paimon_core.lsm.rows import is_retract
@@ -23,6 +23,8 @@ from paimon_core.options import (
     STATS_DENSE_STORE,
     TARGET_FILE_ROW_NUM,
     TARGET_FILE_SIZE,
+    VECTOR_TARGET_FILE_SIZE,
+    TableOptions,
 )
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
@@ -30,6 +32,7 @@ from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_sta
 from paimon_core.store.blob.columns import blob_file_fields, descriptor_fields
 from paimon_core.store.blob.values import check_descriptors
 from paimon_core.store.data.row_tracking import written_fields
+from paimon_core.store.data.vector_parts import vector_file_fields
 from paimon_core.store.external.paths import external_path
 from paimon_core.store.file_fields import file_fields
 from paimon_core.store.table_store import TableStore
@@ -48,13 +51,15 @@ class FileRole:
     """The role of a writer's files: their level, the source of their rows, and in append tables the first sequence
     number.
 
-    `columns` are the names of the files' columns, or None for all columns of the table.
+    `columns` are the names of the files' columns, or None for all columns of the table. If `has_vectors`, they are
+    VECTOR columns that get files of their own.
     """
 
     level: int = 0
     source: FileSource = FileSource.APPEND
     sequence_start: int = 0
     columns: tuple[str, ...] | None = None
+    has_vectors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,18 +93,20 @@ class DataFileWriter:
     """Writes the files of one bucket. Rows come as batches of `file_fields`, in key order if the table has a primary
     key.
 
-    BLOB columns go to separate files. In `finished`, the list of closed files, they follow their data file. `buffered`
-    is the size in bytes of the rows that do not fill a row group yet.
+    BLOB columns go to separate files, and VECTOR columns by `vector.file.format`. In `finished`, the list of closed
+    files, they follow their data file. `buffered` is the size in bytes of the rows that do not fill a row group yet.
     """
 
     def __init__(self, store: TableStore, bucket_dir: str, role: FileRole):
         self._store, self._role = store, role
-        self._options = for_level(store.options, role.level) if store.has_primary_key else store.options
+        self._options = _options_of(store, role)
         fields = file_fields(store) if role.columns is None else written_fields(store, role.columns)
         self._incoming = arrow_schema(fields)
         blobs = [f for f in blob_file_fields(store.schema, store.options) if f in fields]
-        fields = tuple(f for f in fields if f not in blobs)
-        self._write_cols = tuple(f.name for f in fields) if blobs else role.columns
+        apart = () if role.has_vectors else vector_file_fields(store.schema, store.options)
+        vectors = [f.name for f in apart if f in fields]
+        fields = tuple(f for f in fields if f not in blobs and f.name not in vectors)
+        self._write_cols = tuple(f.name for f in fields) if blobs or vectors else role.columns
         self._schema = arrow_schema(fields)
         self._columns = store.schema.fields if self._write_cols is None else fields
         self._described = [f for f in descriptor_fields(store.schema, store.options) if f in fields]
@@ -107,11 +114,15 @@ class DataFileWriter:
         self._stored = fields[len(self._key_fields) :] if store.options[DATA_FILE_THIN] else fields
         self._modes = column_modes(self._options, self._columns)
         self._target, self._paths_to_come = target_file_size(store), NewPaths(store, bucket_dir)
+        if role.has_vectors:
+            self._target = store.options[VECTOR_TARGET_FILE_SIZE] or 10 * self._target
         self._own_ending = self._ending = file_ending(self._options)
         self._blobs = [BlobColumnWriter(store, f, self._paths_to_come, self._target) for f in blobs]
+        of_vectors = replace(role, columns=tuple(vectors), has_vectors=True)
+        self._vectors = DataFileWriter(store, bucket_dir, of_vectors) if vectors else None
         self._next_sequence = role.sequence_start
         self._pending: list[pa.RecordBatch] = []
-        self._pending_rows = self.buffered = 0
+        self._pending_rows = self._pending_bytes = 0
         self._room = self._most_rows = store.options[TARGET_FILE_ROW_NUM]
         names = {f.name for f in self._columns}
         self._indexed = [c for c in indexed_columns(store.options, store.schema) if c.field.name in names]
@@ -132,18 +143,24 @@ class DataFileWriter:
             part = batch.slice(start, min(step, self._room))
             start += part.num_rows
             self._room -= part.num_rows
-            part = self._without_blobs(part)
+            part = self._without_parts(part)
             self._pending.append(part)
             self._pending_rows += part.num_rows
-            self.buffered += part.nbytes
+            self._pending_bytes += part.nbytes
             if not self._room:
                 self.roll()
-            elif self._pending_rows >= ROW_GROUP_ROWS or self.buffered >= most_bytes:
+            elif self._pending_rows >= ROW_GROUP_ROWS or self._pending_bytes >= most_bytes:
                 self.flush()
+
+    @property
+    def buffered(self) -> int:
+        return self._pending_bytes + (0 if self._vectors is None else self._vectors.buffered)
 
     def flush(self) -> None:
         """Write the buffered rows as a row group, and end the file if it is large enough."""
         self._write_pending()
+        if self._vectors is not None:
+            self._vectors.flush()
         if self._file is not None and self._file.size >= self._target:
             self._close()
 
@@ -159,18 +176,23 @@ class DataFileWriter:
             self._file = None
         for blob in self._blobs:
             blob.abort()
+        if self._vectors is not None:
+            self._vectors.abort()
         for path in self._paths:
             with suppress(OSError):
                 self._store.io.delete(path)
-        self._pending, self._pending_rows, self.buffered, self.finished = [], 0, 0, []
+        self._pending, self._pending_rows, self._pending_bytes, self.finished = [], 0, 0, []
 
-    def _without_blobs(self, part: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the columns of the data file. BLOB columns are written immediately, so that they are not buffered."""
+    def _without_parts(self, part: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the columns of the data file. BLOB columns are written immediately, so that they are not buffered;
+        VECTOR columns with files of their own go to their writer."""
         for field in self._described:
             check_descriptors(field.name, part.column(field.name))
         for blob in self._blobs:
             blob.write(part.column(blob.name))
-        return part.select(self._schema.names) if self._blobs else part
+        if self._vectors is not None:
+            self._vectors.write(part.select(self._vectors._schema.names))
+        return part.select(self._schema.names) if self._blobs or self._vectors is not None else part
 
     def _write_pending(self) -> None:
         if not self._pending_rows:
@@ -178,14 +200,15 @@ class DataFileWriter:
         rows = pa.Table.from_batches(self._pending, schema=self._schema)
         stored = rows.select([f.name for f in self._stored])
         options = for_rows(self._options, stored)
-        # files of BLOBs, and patches of some columns, have the rows of one file: there the format's own writer refuses
-        splits = not self._blobs and self._role.columns is None
+        # files of BLOBs and vectors, and patches of some columns, have the rows of one file: there the format's own
+        # writer refuses
+        splits = not self._blobs and self._vectors is None and self._role.columns is None
         if self._file is not None and splits and file_ending(options) not in (self._ending, self._own_ending):
             self._close()
             self._room -= self._pending_rows
         if self._file is None:
             self._ending = file_ending(options)
-            path = self._paths_to_come.next(self._ending)
+            path = self._paths_to_come.next(f".vector{self._ending}" if self._role.has_vectors else self._ending)
             self._paths.append(path)
             self._file = write_format(options).open_writer(self._store.io, path, self._stored, options)
             self._index = FileIndexBuilder(self._indexed) if self._indexed else None
@@ -194,7 +217,7 @@ class DataFileWriter:
         self._file.write(stored)
         if self._index is not None:
             self._index.add(rows)
-        self._pending, self._pending_rows, self.buffered = [], 0, 0
+        self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
 
     def _contents_of(self, batches: list[pa.RecordBatch]) -> _Contents:
         if self._store.options[ROW_TRACKING]:
@@ -223,7 +246,15 @@ class DataFileWriter:
             folder = written.path.rpartition("/")[0]
             meta, self._index = with_file_index(self._store, folder, meta, self._index.bodies()), None
             self._paths += [f"{folder}/{name}" for name in meta.extra_files]
-        self.finished += [meta, *(file for blob in self._blobs for file in blob.roll())]
+        self.finished += [meta, *(file for blob in self._blobs for file in blob.roll()), *self._rolled_vectors()]
+
+    def _rolled_vectors(self) -> list[DataFileMeta]:
+        """End the open file of vectors. Return the files of vectors since the last call."""
+        if self._vectors is None:
+            return []
+        self._vectors.roll()
+        rolled, self._vectors.finished = self._vectors.finished, []
+        return rolled
 
     def _meta(self, written: WrittenFile, contents: _Contents) -> DataFileMeta:
         columns = self._columns
@@ -254,6 +285,12 @@ class DataFileWriter:
 
     def _key_stats(self, written: WrittenFile, name: str) -> ColumnStats:
         return written.stats.get(name) or written.stats.get(name.removeprefix(KEY_PREFIX), UNKNOWN)
+
+
+def _options_of(store: TableStore, role: FileRole) -> TableOptions:
+    if role.has_vectors:
+        return for_vectors(store.options)
+    return for_level(store.options, role.level) if store.has_primary_key else store.options
 
 
 def _tracked_contents(batches: list[pa.RecordBatch]) -> _Contents:

@@ -31,7 +31,7 @@ BOTH = {
 WRITES = {
     "row-tracking.enabled": "true",
     "file.format": "lance",
-    "vector.file.format": "parquet",
+    "vector.file.format": "vortex",
     "pk-vector.index.columns": "v",
     "pk-some-later-kind.index.columns": "v",
     "metadata.iceberg.format-version": "3",

@@ -172,7 +172,7 @@ def test_updates_at_the_same_time(tmp_path: Path) -> None:
     late = staged(table, {0: (0, None, b"w")}, ("w",), set())
     commit(table, first)
     commit(table, other)
-    with pytest.raises(CommitConflictError, match="the same BLOB column of rows 0 to 1"):
+    with pytest.raises(CommitConflictError, match="the same columns of rows 0 to 1"):
         commit(table, second)
     assert read(table, *COLUMNS) == [(1, b"n", b"w"), (2, b"2", None)]
     table.truncate(INFO)
