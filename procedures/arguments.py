@@ -13,8 +13,9 @@ from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.expressions.predicate import And, Compare, IsNull, Or, Predicate
 from paimon_core.options import duration, names
 from paimon_core.options.support import in_own_spelling
+from paimon_core.spec.kinds import TEXTS
 from paimon_core.spec.paths import unescape_path_name
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField
 from paimon_core.spec.value_texts import value_of_text
 
 _T = TypeVar("_T")
@@ -172,5 +173,5 @@ def partition_value(field: DataField, text: str, zone: tzinfo | None) -> Any:
     """Return the value of a partition column from its text, which may have escapes of paths, as SHOW PARTITIONS prints.
     Raises `ValueError`.
     """
-    is_text = field.type.kind in (Kind.CHAR, Kind.VARCHAR)
+    is_text = field.type.kind in TEXTS
     return value_of_text(field.type, text if is_text else unescape_path_name(text), zone)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from paimon_core.spec.kinds import KindColumn
 from paimon_core.spec.types import (
     CollectionType,
     DataField,
@@ -17,14 +18,25 @@ from paimon_core.spec.types import (
 )
 
 _LONGEST = {Kind.CHAR: 255, Kind.VARCHAR: 65535}  # Hive has no longer ones
-_NAMES = {
-    Kind.BINARY: "binary",
-    Kind.VARBINARY: "binary",
-    Kind.BLOB: "binary",
-    Kind.TIME: "string",
-    Kind.TIMESTAMP: "timestamp",
-    Kind.VARIANT: "struct<value:binary,metadata:binary>",
-}
+_NAMES: KindColumn[str] = KindColumn(
+    {
+        Kind.BOOLEAN: "boolean",
+        Kind.TINYINT: "tinyint",
+        Kind.SMALLINT: "smallint",
+        Kind.INT: "int",
+        Kind.BIGINT: "bigint",
+        Kind.FLOAT: "float",
+        Kind.DOUBLE: "double",
+        Kind.BINARY: "binary",
+        Kind.VARBINARY: "binary",
+        Kind.BLOB: "binary",
+        Kind.DATE: "date",
+        Kind.TIME: "string",
+        Kind.TIMESTAMP: "timestamp",
+        Kind.VARIANT: "struct<value:binary,metadata:binary>",
+    },
+    others="DECIMAL CHAR VARCHAR TIMESTAMP_LTZ ARRAY MAP MULTISET ROW",
+)
 
 
 def hive_type(column: DataType, *, has_time_zones: bool) -> str:
@@ -51,7 +63,7 @@ def hive_type(column: DataType, *, has_time_zones: bool) -> str:
     if isinstance(column, CollectionType):
         inner = name(column.element)
         return f"map<{inner},int>" if kind is Kind.MULTISET else f"array<{inner}>"
-    return _NAMES.get(kind, str(kind.value).lower())
+    return _NAMES[kind]
 
 
 def has_zoned_times(fields: Iterable[DataField]) -> bool:

@@ -25,12 +25,10 @@ from paimon_core.expressions.shown import (
     Term,
 )
 from paimon_core.expressions.shown import Test as Leaf
+from paimon_core.spec.kinds import FLOATS, INTEGERS, TEXTS, is_in_range
 from paimon_core.spec.types import DataField, Kind, parse_type
 
 _MOST_DEPTH = 50
-_TEXT = frozenset((Kind.CHAR, Kind.VARCHAR))
-_BITS = {Kind.TINYINT: 7, Kind.SMALLINT: 15, Kind.INT: 31, Kind.BIGINT: 63}
-_FLOATING = frozenset((Kind.FLOAT, Kind.DOUBLE))
 _OF_NULLS = frozenset(("IS_NULL", "IS_NOT_NULL"))
 _OF_TEXTS = frozenset(("STARTS_WITH", "ENDS_WITH", "CONTAINS", "LIKE"))
 _OF_SETS = frozenset(("IN", "NOT_IN"))
@@ -90,7 +88,7 @@ def _condition(node: Any, fields: Mapping[str, DataField], depth: int = 0) -> Co
     expected = 2 if function in _OF_PAIRS else 1
     if function not in _OF_SETS and len(literals) != expected:
         raise UnknownRestriction(f"a filter by {function} with {len(literals)} literals")
-    if (function in _OF_TEXTS and of not in _TEXT) or (of is Kind.BOOLEAN and function not in _OF_BOOLEANS):
+    if (function in _OF_TEXTS and of not in TEXTS) or (of is Kind.BOOLEAN and function not in _OF_BOOLEANS):
         raise UnknownRestriction(f"a filter by {function} of {of.value}")
     if function == "LIKE" and any(c in str(literals[0]) for c in "_\\"):
         raise UnknownRestriction("a filter by LIKE with other patterns than %")
@@ -98,15 +96,15 @@ def _condition(node: Any, fields: Mapping[str, DataField], depth: int = 0) -> Co
 
 
 def _literal(value: Any, kind: Kind) -> Any:
-    if kind in _TEXT and isinstance(value, str):
+    if kind in TEXTS and isinstance(value, str):
         return value
     if kind is Kind.BOOLEAN and isinstance(value, bool):
         return value
     if not isinstance(value, bool):
-        if kind in _BITS and isinstance(value, int) and -(2 ** _BITS[kind]) <= value < 2 ** _BITS[kind]:
+        if kind in INTEGERS and isinstance(value, int) and is_in_range(kind, value):
             return value
         # Java distinguishes 0.0 and -0.0
-        if kind in _FLOATING and isinstance(value, (int, float)) and math.isfinite(value) and value:
+        if kind in FLOATS and isinstance(value, (int, float)) and math.isfinite(value) and value:
             return float(value)
     raise UnknownRestriction(f"a filter that compares {kind.value} with {str(value)[:100]!r}")
 
@@ -118,8 +116,8 @@ def _mask(text: str, field: DataField, fields: Mapping[str, DataField]) -> Term:
         if not field.type.nullable:
             raise UnknownRestriction(f"a mask of NULLs for column {field.name!r}, which is NOT NULL")
         return term
-    same = term == ShownColumn(field.name) or ({kind, field.type.kind} <= _TEXT)
-    if not same and not (kind in {*_BITS, *_FLOATING, Kind.BOOLEAN, Kind.DATE} and kind is field.type.kind):
+    same = term == ShownColumn(field.name) or ({kind, field.type.kind} <= TEXTS)
+    if not same and not (kind in INTEGERS | FLOATS | {Kind.BOOLEAN, Kind.DATE} and kind is field.type.kind):
         raise UnknownRestriction(f"a mask of {kind.value} for column {field.name!r}, which is {field.type.sql()}")
     return term
 
@@ -154,7 +152,7 @@ def _text(node: Any, fields: Mapping[str, DataField]) -> Term:
     if node is None or isinstance(node, str):
         return Constant(node)
     field = _field(node, fields)
-    if field.type.kind not in _TEXT:
+    if field.type.kind not in TEXTS:
         raise UnknownRestriction(f"column {field.name!r} as a text, which is {field.type.sql()}")
     return ShownColumn(field.name)
 
@@ -172,7 +170,7 @@ def _field(node: Any, fields: Mapping[str, DataField]) -> DataField:
         kind = parse_type(node.get("type")).kind
     except PaimonError:
         raise UnknownRestriction(f"column {name!r} of an unknown type") from None
-    if kind is not found.type.kind and not {kind, found.type.kind} <= _TEXT:
+    if kind is not found.type.kind and not {kind, found.type.kind} <= TEXTS:
         raise UnknownRestriction(f"column {name!r} as {kind.value}, which is {found.type.sql()}")
     return found
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, fixed_array, int64_array, validity
 from paimon_core.spec.binary_row import header_size, is_stored_inline
+from paimon_core.spec.kinds import KindColumn
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
 
 Valid = NDArray[np.bool_]
@@ -19,11 +20,15 @@ _INLINE_BYTES = 7
 _LOW_WORD = np.uint64(0xFFFFFFFF)
 _NANOS_PER_MILLI = np.uint64(1_000_000)
 _DECIMAL_BYTES = 16
-_NARROW = {
-    **dict.fromkeys((Kind.BOOLEAN, Kind.TINYINT), np.int8),
-    **dict.fromkeys((Kind.INT, Kind.DATE, Kind.TIME), np.int32),
-    Kind.SMALLINT: np.int16,
-}
+_NARROW: KindColumn[Any] = KindColumn(
+    {
+        **dict.fromkeys((Kind.BOOLEAN, Kind.TINYINT), np.int8),
+        **dict.fromkeys((Kind.INT, Kind.DATE, Kind.TIME), np.int32),
+        Kind.SMALLINT: np.int16,
+    },
+    others="BIGINT FLOAT DOUBLE DECIMAL CHAR VARCHAR BINARY VARBINARY TIMESTAMP TIMESTAMP_LTZ "
+    "BLOB ARRAY MAP MULTISET ROW VARIANT",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from paimon_core.arrow.columns import byte_lengths, fixed_values, int64_array, p
 from paimon_core.errors import InvalidDataError
 from paimon_core.spec.binary_row import encode_row, header_size, is_stored_inline
 from paimon_core.spec.hashing.murmur import murmur3_words
+from paimon_core.spec.kinds import STRINGS
 from paimon_core.spec.types import DataField, DataType, DecimalType, Kind, TimeType
 
 Slots = NDArray[np.uint64]
@@ -111,7 +112,7 @@ def _spilled(column: pa.Array, data_type: DataType) -> NDArray[np.int64]:
 
 
 def _is_bytes(data_type: DataType) -> bool:
-    return data_type.kind in (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
+    return data_type.kind in STRINGS
 
 
 def _field(column: pa.Array, data_type: DataType) -> _Field:

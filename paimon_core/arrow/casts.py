@@ -20,14 +20,10 @@ from paimon_core.arrow import int96, text_casts
 from paimon_core.arrow.types import DIGITS, arrow_type
 from paimon_core.errors import InvalidDataError, InvalidOptionError
 from paimon_core.expressions.constants import scalar_of
+from paimon_core.spec.kinds import FLOATS, INTEGERS, MOMENTS, TEXTS
 from paimon_core.spec.types import MAX_LENGTH, DataType, DecimalType, Kind, LengthType, StoredTimeType, TimeType
 from paimon_core.time_zones import time_zone
 
-_TEXTS = (Kind.CHAR, Kind.VARCHAR)
-_BYTES = (Kind.BINARY, Kind.VARBINARY)
-_INTEGERS = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
-_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
-_MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _MILLIS_PER_SECOND = 1000
 _DECIMAL_LIMIT = 1e38
 
@@ -47,8 +43,8 @@ def cast_column(column: pa.Array, source: DataType, target: DataType, zone: tzin
     if source.kind is Kind.TIMESTAMP_LTZ and target.kind is not Kind.TIMESTAMP_LTZ:
         column = _local(column, zone or _process_zone())
     match target:
-        case LengthType(kind=kind) if kind in _TEXTS:
-            text = column if source.kind in _TEXTS else text_casts.to_text(column, source)
+        case LengthType(kind=kind) if kind in TEXTS:
+            text = column if source.kind in TEXTS else text_casts.to_text(column, source)
             return _fit_text(text, target)
         case LengthType():
             return _fit_bytes(column.cast(pa.binary()), target)
@@ -56,20 +52,20 @@ def cast_column(column: pa.Array, source: DataType, target: DataType, zone: tzin
             return _to_decimal(column, source, target)
         case StoredTimeType(kind=kind, precision=precision):
             digits = (
-                precision if source.kind in _TEXTS else min(precision, DIGITS["us"])
+                precision if source.kind in TEXTS else min(precision, DIGITS["us"])
             )  # the largest possible number of digits
             return int96.stored(_to_time(column, source, TimeType(kind, precision=digits), zone))
         case TimeType():
             return _to_time(column, source, target, zone)
     if target.kind is Kind.BOOLEAN:
-        text = source.kind in _TEXTS
+        text = source.kind in TEXTS
         return text_casts.boolean_of_text(column) if text else pc.not_equal(column, scalar_of(0, column.type))
-    if target.kind in _INTEGERS:
+    if target.kind in INTEGERS:
         return _to_integer(column, source, arrow_type(target))
-    if target.kind in _FLOATS:
+    if target.kind in FLOATS:
         return _to_float(column, source, arrow_type(target))
     if target.kind is Kind.DATE:
-        return text_casts.times_of_text(column, pa.date32()) if source.kind in _TEXTS else _days(column)
+        return text_casts.times_of_text(column, pa.date32()) if source.kind in TEXTS else _days(column)
     raise InvalidDataError(f"values of type {source.sql()} cannot be read as {target.sql()}")
 
 
@@ -100,12 +96,12 @@ def _fit_bytes(data: pa.Array, target: LengthType) -> pa.Array:
 
 
 def _to_integer(column: pa.Array, source: DataType, target: pa.DataType) -> pa.Array:
-    if source.kind in _TEXTS:
+    if source.kind in TEXTS:
         return text_casts.integers_of_text(column, target)
-    if source.kind in _MOMENTS:
+    if source.kind in MOMENTS:
         millis = column.cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
         return pc.divide(millis, _MILLIS_PER_SECOND).cast(target, safe=False)
-    if source.kind in _FLOATS:
+    if source.kind in FLOATS:
         return _saturated(column, target)
     if source.kind is Kind.DECIMAL:
         column = column.cast(pa.int64(), safe=False)
@@ -126,7 +122,7 @@ def _saturated(column: pa.Array, target: pa.DataType) -> pa.Array:
 
 
 def _to_float(column: pa.Array, source: DataType, target: pa.DataType) -> pa.Array:
-    if source.kind in _TEXTS:
+    if source.kind in TEXTS:
         return text_casts.floats_of_text(column, target)
     if source.kind is Kind.BOOLEAN:
         column = column.cast(pa.int8())
@@ -136,9 +132,9 @@ def _to_float(column: pa.Array, source: DataType, target: pa.DataType) -> pa.Arr
 
 
 def _to_decimal(column: pa.Array, source: DataType, target: DecimalType) -> pa.Array:
-    if source.kind in _TEXTS:
+    if source.kind in TEXTS:
         wide = text_casts.decimals_of_text(column, target.scale)
-    elif source.kind in _FLOATS:
+    elif source.kind in FLOATS:
         # Convert through the shortest text: 1.005 means 1.005, not 1.00499999999999989.
         column = column.cast(pa.float64())
         fits = pc.and_(pc.is_finite(column), pc.less(pc.abs(column), _DECIMAL_LIMIT))
@@ -165,10 +161,10 @@ def _to_time(column: pa.Array, source: DataType, target: TimeType, zone: tzinfo 
     if target.kind is Kind.TIME:
         if source.kind is Kind.TIME:
             return column
-        return text_casts.times_of_text(column, wanted) if source.kind in _TEXTS else column.cast(wanted, safe=False)
-    if source.kind in _TEXTS:
+        return text_casts.times_of_text(column, wanted) if source.kind in TEXTS else column.cast(wanted, safe=False)
+    if source.kind in TEXTS:
         column = text_casts.times_of_text(column, pa.timestamp(wanted.unit))
-    elif source.kind in _INTEGERS:
+    elif source.kind in INTEGERS:
         column = pc.multiply(column.cast(pa.int64()), _MILLIS_PER_SECOND).cast(pa.timestamp("ms"))
     elif source.kind is Kind.TIME:
         column = column.cast(pa.int32()).cast(pa.int64()).cast(pa.timestamp("ms"))

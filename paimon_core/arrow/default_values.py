@@ -16,6 +16,7 @@ from paimon_core.arrow.casts import cast_column
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError, InvalidSchemaError
 from paimon_core.spec.casts import can_cast
+from paimon_core.spec.kinds import FLOATS
 from paimon_core.spec.types import STRING, CollectionType, DataField, DataType, Kind, MapType, RowType
 
 _OPENING, _CLOSING = "([{<", ")]}>"
@@ -97,7 +98,7 @@ def _value(text: str, data_type: DataType, zone: tzinfo | None) -> pa.Array:
     if not can_cast(STRING, data_type):
         raise InvalidDataError("columns of this type have no default value")
     text = unquoted(text)
-    if data_type.kind in (Kind.FLOAT, Kind.DOUBLE):
+    if data_type.kind in FLOATS:
         text = re.sub(r"(?<=[0-9.])[dDfF]$", "", text)
     try:
         value = cast_column(pa.array([text]), STRING, data_type, zone)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from paimon_core.arrow.columns import fixed_array, int64_array
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.constants import scalar_of
+from paimon_core.spec.kinds import BINARIES, FLOATS
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
 from paimon_core.spec.value_texts import float_text, iso_timestamp
 
@@ -27,11 +28,11 @@ _SPELLED = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 def to_text(column: pa.Array, source: DataType) -> pa.Array:
     """Return the values of a type as strings, by the rules of CAST. Timestamps must be local."""
-    if source.kind in (Kind.FLOAT, Kind.DOUBLE):
+    if source.kind in FLOATS:
         return _floats(column)
     if isinstance(source, DecimalType):
         return _plain_decimals(column, source)
-    if source.kind in (Kind.BINARY, Kind.VARBINARY):
+    if source.kind in BINARIES:
         return column.cast(options=pc.CastOptions(pa.string(), allow_invalid_utf8=True))
     text = column.cast(pa.string())
     if not isinstance(source, TimeType):

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
+from paimon_core.spec.kinds import KindColumn
 from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
 from paimon_core.spec.types import (
     BIGINT,
@@ -47,25 +48,28 @@ TRACKING_FIELDS = (
 )
 TRACKING_NAMES = tuple(f.name for f in TRACKING_FIELDS)
 
-_ATOMIC = {
-    Kind.BOOLEAN: pa.bool_(),
-    Kind.TINYINT: pa.int8(),
-    Kind.SMALLINT: pa.int16(),
-    Kind.INT: pa.int32(),
-    Kind.BIGINT: pa.int64(),
-    Kind.FLOAT: pa.float32(),
-    Kind.DOUBLE: pa.float64(),
-    Kind.DATE: pa.date32(),
-    Kind.TIME: pa.time32("ms"),
-    Kind.CHAR: pa.string(),
-    Kind.VARCHAR: pa.string(),
-    Kind.BINARY: pa.binary(),
-    Kind.VARBINARY: pa.binary(),
-    Kind.BLOB: pa.binary(),
-    Kind.VARIANT: pa.struct(
-        [pa.field("value", pa.binary(), nullable=False), pa.field("metadata", pa.binary(), nullable=False)]
-    ),
-}
+_ATOMIC: KindColumn[pa.DataType] = KindColumn(
+    {
+        Kind.BOOLEAN: pa.bool_(),
+        Kind.TINYINT: pa.int8(),
+        Kind.SMALLINT: pa.int16(),
+        Kind.INT: pa.int32(),
+        Kind.BIGINT: pa.int64(),
+        Kind.FLOAT: pa.float32(),
+        Kind.DOUBLE: pa.float64(),
+        Kind.DATE: pa.date32(),
+        Kind.TIME: pa.time32("ms"),
+        Kind.CHAR: pa.string(),
+        Kind.VARCHAR: pa.string(),
+        Kind.BINARY: pa.binary(),
+        Kind.VARBINARY: pa.binary(),
+        Kind.BLOB: pa.binary(),
+        Kind.VARIANT: pa.struct(
+            [pa.field("value", pa.binary(), nullable=False), pa.field("metadata", pa.binary(), nullable=False)]
+        ),
+    },
+    others="DECIMAL TIMESTAMP TIMESTAMP_LTZ ARRAY MAP MULTISET ROW",
+)
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:

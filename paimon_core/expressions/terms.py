@@ -25,11 +25,11 @@ from paimon_core.expressions.predicate import (
     Predicate,
     StartsWith,
 )
+from paimon_core.spec.kinds import MOMENTS, TEXTS
 from paimon_core.spec.types import DataField, Kind
 
 _COMPARE: dict[str, Operator] = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<>": "!=", "<=>": "<=>"}
 _MIRRORED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_TIMESTAMPS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +125,13 @@ def core_value(value: Any, field: DataField) -> Any:
     """
     kind = field.type.kind
     if value is None or isinstance(value, (bool, int, float)):
-        if kind in _TIMESTAMPS and isinstance(value, int):
+        if kind in MOMENTS and isinstance(value, int):
             millis, micros = divmod(value, 1000)
             return millis, micros * 1000
         # a FLOAT crosses as the shortest text that identifies it
         return float(np.float32(value)) if kind is Kind.FLOAT and value is not None else value
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
-    if kind in (Kind.CHAR, Kind.VARCHAR):
+    if kind in TEXTS:
         return str(value)
     return Decimal(str(value)) if kind is Kind.DECIMAL else None

@@ -13,6 +13,7 @@ from typing import Any
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec.binary_row import shortest_bytes, unscaled_of
+from paimon_core.spec.kinds import MOMENTS, KindColumn
 from paimon_core.spec.types import (
     ELEMENT_ID_START,
     ELEMENT_IDS_PER_FIELD,
@@ -29,23 +30,26 @@ from paimon_core.spec.types import (
 
 Node = dict[str, Any]
 
-_NAMES = {
-    Kind.BOOLEAN: "boolean",
-    Kind.TINYINT: "int",
-    Kind.SMALLINT: "int",
-    Kind.INT: "int",
-    Kind.BIGINT: "long",
-    Kind.FLOAT: "float",
-    Kind.DOUBLE: "double",
-    Kind.DATE: "date",
-    Kind.TIME: "time",
-    Kind.CHAR: "string",
-    Kind.VARCHAR: "string",
-    Kind.BINARY: "binary",
-    Kind.VARBINARY: "binary",
-    Kind.TIMESTAMP: "timestamp",
-    Kind.TIMESTAMP_LTZ: "timestamptz",
-}
+_NAMES: KindColumn[str] = KindColumn(
+    {
+        Kind.BOOLEAN: "boolean",
+        Kind.TINYINT: "int",
+        Kind.SMALLINT: "int",
+        Kind.INT: "int",
+        Kind.BIGINT: "long",
+        Kind.FLOAT: "float",
+        Kind.DOUBLE: "double",
+        Kind.DATE: "date",
+        Kind.TIME: "time",
+        Kind.CHAR: "string",
+        Kind.VARCHAR: "string",
+        Kind.BINARY: "binary",
+        Kind.VARBINARY: "binary",
+        Kind.TIMESTAMP: "timestamp",
+        Kind.TIMESTAMP_LTZ: "timestamptz",
+    },
+    others="DECIMAL BLOB ARRAY MAP MULTISET ROW VARIANT",
+)
 _MOST_DIGITS = {Kind.TIME: 3, Kind.TIMESTAMP: 6, Kind.TIMESTAMP_LTZ: 6}  # Iceberg 2 has no type for more digits
 _PACKED = {"boolean": "<?", "int": "<i", "date": "<i", "long": "<q", "float": "<f", "double": "<d"}
 _AVRO: dict[str, Any] = {
@@ -100,7 +104,7 @@ def partition_value(data_type: DataType, value: Any) -> Any:
         return _decimal_bytes(data_type, value)
     if data_type.kind is Kind.TIME:
         return value * 1000
-    if data_type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
+    if data_type.kind in MOMENTS:
         millis, nanos = value
         return millis * 1000 + nanos // 1000
     return value

@@ -21,11 +21,10 @@ from paimon_core.arrow.binary_rows import scalar_value
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import STATS_KEEP_FIRST_N, STATS_MODE, TableOptions
 from paimon_core.options.option import stats_mode
+from paimon_core.spec.kinds import FLOATS, STRINGS, TEXTS
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, SimpleStats, encode_stats
 from paimon_core.spec.types import NESTED_KINDS, DataField, DataType, DecimalType, Kind, StoredTimeType, TimeType
 
-_BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
-_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _EXACT = Context(prec=80)
 _SURROGATES = range(0xD800, 0xE000)
 
@@ -117,7 +116,7 @@ def column_stats(data_type: DataType, column: pa.ChunkedArray) -> ColumnStats:
     """Return statistics of values: the NULL count, and bounds unless the type is nested."""
     if data_type.kind in NESTED_KINDS or data_type.kind is Kind.BLOB or isinstance(data_type, StoredTimeType):
         return ColumnStats(null_count=column.null_count)
-    if data_type.kind in _FLOATS:
+    if data_type.kind in FLOATS:
         return float_stats(column)
     bounds = pc.min_max(column)
     low, high = (scalar_value(bounds[name], data_type) for name in ("min", "max"))
@@ -171,9 +170,9 @@ def _decode(data_type: DataType, raw: Any) -> Any:
                 return None
             millis, micros = (raw, 0) if precision <= 3 else divmod(raw, 1000)
             return millis, micros * 1000
-    if data_type.kind in (Kind.CHAR, Kind.VARCHAR):
+    if data_type.kind in TEXTS:
         return raw.decode() if isinstance(raw, bytes) else str(raw)
-    if data_type.kind in _BYTES:
+    if data_type.kind in STRINGS:
         return bytes(raw)
     return raw
 

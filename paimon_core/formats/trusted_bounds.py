@@ -26,12 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paimon_core.spec.kinds import FLOATS, MOMENTS
 from paimon_core.spec.stats import ColumnStats
 from paimon_core.spec.types import DataType, Kind, TimeType
 
 Mask = NDArray[np.bool_]
-FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
-TIMES = frozenset((Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
 _EPOCH = (0, 0)  # milliseconds, nanoseconds of the millisecond
 _LAST_NANOSECOND = 999_999
 _MILLIS = 3  # digits of a second
@@ -50,7 +49,7 @@ class Trust:
         low, high = stats.minimum, stats.maximum
         if self.hides_nan and data_type.kind in FLOATS:
             return ColumnStats(None if low != low else low, None, stats.null_count)
-        if self.blurs_old_times and data_type.kind in TIMES:
+        if self.blurs_old_times and data_type.kind in MOMENTS:
             low, high = (bound if bound is not None and bound >= _EPOCH else None for bound in (low, high))
             if high is not None and isinstance(data_type, TimeType) and data_type.precision > _MILLIS and not high[1]:
                 high = high[0], _LAST_NANOSECOND
@@ -77,7 +76,7 @@ def trusted(data_type: DataType, low: NDArray[Any], high: NDArray[Any], of_orc: 
     Times are epoch milliseconds; `of_orc` marks the ORC files. All arrays have shape (files,)."""
     if data_type.kind in FLOATS:
         return ~(of_orc & np.isnan(low)), ~of_orc
-    if data_type.kind in TIMES:
+    if data_type.kind in MOMENTS:
         return ~of_orc | (low >= 0), ~of_orc | (high >= 0)
     every = np.ones(len(low), dtype=np.bool_)
     return every, every

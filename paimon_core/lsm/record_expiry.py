@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from paimon_core.arrow.columns import fixed_values, int64_array, validity
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import RECORD_EXPIRE_TIME, RECORD_TIME_FIELD, TableOptions
+from paimon_core.spec.kinds import MOMENTS
 from paimon_core.spec.types import DataField, Kind
 
-_TIMES = frozenset((Kind.INT, Kind.BIGINT, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
+_TIMES = MOMENTS | {Kind.INT, Kind.BIGINT}
 _LEAST_MILLIS = 1_000_000_000_000  # a BIGINT from here on is milliseconds
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 

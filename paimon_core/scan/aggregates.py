@@ -16,6 +16,7 @@ from paimon_core.scan.partitions import values_array
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.file_stats import FileStats
 from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.kinds import FLOATS, INTEGERS, MOMENTS
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import BIGINT, DOUBLE, DataField, Kind
@@ -23,11 +24,10 @@ from paimon_core.store.table_store import TableStore
 
 _LARGEST = 2**63 - 1
 # The statistics of other types are truncated, or leave out some values.
-_EXACT_BOUNDS = frozenset((Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE))
+_EXACT_BOUNDS = INTEGERS | {Kind.BOOLEAN, Kind.DATE}
 # Python compares these values as SQL does
-COMPARED = _EXACT_BOUNDS | {Kind.VARCHAR, Kind.DECIMAL, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ}
-_FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
-SUMMED = _FLOATS | {Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT}
+COMPARED = _EXACT_BOUNDS | MOMENTS | {Kind.VARCHAR, Kind.DECIMAL}
+SUMMED = FLOATS | INTEGERS
 
 
 Function = Literal["count", "min", "max", "sum"]
@@ -192,5 +192,5 @@ def _result_field(store: TableStore, one: Aggregate) -> DataField:
         return DataField(id=0, name=one.describe(), type=BIGINT)
     kind = store.schema.field_by_name[one.column].type
     if one.function == "sum":
-        kind = DOUBLE if kind.kind in _FLOATS else BIGINT
+        kind = DOUBLE if kind.kind in FLOATS else BIGINT
     return DataField(id=0, name=one.describe(), type=kind.with_nullable(True))

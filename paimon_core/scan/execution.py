@@ -29,6 +29,7 @@ from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.footers import engines_read_alike
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.files import keys_asked_for
+from paimon_core.spec.kinds import INTEGERS
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit
@@ -43,9 +44,7 @@ _LEAST_DIVIDED = 4 * 2**20  # bytes: workers read less than this sooner than a s
 
 
 # Python compares these partition values as SQL does
-_COMPARED_EXACTLY = frozenset(
-    (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.DECIMAL, Kind.VARCHAR)
-)
+_COMPARED_EXACTLY = INTEGERS | {Kind.BOOLEAN, Kind.DATE, Kind.DECIMAL, Kind.VARCHAR}
 
 
 class Execution(StrEnum):

@@ -8,6 +8,7 @@ from typing import Any
 
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.file_stats import FileStats
+from paimon_core.spec.kinds import INTEGERS, MOMENTS
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
@@ -15,10 +16,7 @@ from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
 
 # bounds of these types, if present, have the order of SQL
-_ORDERED = frozenset(
-    (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.DECIMAL, Kind.VARCHAR)
-    + (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
-)
+_ORDERED = INTEGERS | MOMENTS | {Kind.DATE, Kind.DECIMAL, Kind.VARCHAR}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, arrow_field
 from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.kinds import MOMENTS, TEXTS
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, INT, STRING, DataField, Kind, RowType
@@ -33,7 +34,7 @@ def metadata_fields(schema: TableSchema) -> tuple[DataField, ...]:
 
 def _as_text(field: DataField) -> DataField:
     """Return the column with texts of any length: Spark has no lengths of texts in nested columns."""
-    is_text = field.type.kind in (Kind.CHAR, Kind.VARCHAR)
+    is_text = field.type.kind in TEXTS
     return replace(field, type=STRING.with_nullable(field.type.nullable)) if is_text else field
 
 
@@ -57,7 +58,7 @@ def _partition(schema: TableSchema, split: DataSplit, arrow: pa.DataType) -> pa.
 
 def _plain(field: DataField, value: Any, arrow: pa.DataType) -> Any:
     """Convert a partition value for Arrow."""
-    if value is not None and field.type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
+    if value is not None and field.type.kind in MOMENTS:
         millis, nanos = value
         return pa.scalar(millis * 1_000_000 + nanos, pa.timestamp("ns")).cast(pa.timestamp(arrow.unit)).value
     if value is not None and field.type.kind in (Kind.DATE, Kind.TIME):

@@ -27,25 +27,28 @@ from decimal import Context, Decimal
 from typing import Any
 
 from paimon_core.errors import UnfamiliarFormError, UnsupportedFeatureError
+from paimon_core.spec.kinds import BINARIES, MOMENTS, STRINGS, TEXTS, KindColumn
 from paimon_core.spec.types import BIGINT, DataType, DecimalType, Kind, TimeType
 
-_SLOT = {
-    Kind.BOOLEAN: "<?7x",
-    Kind.TINYINT: "<b7x",
-    Kind.SMALLINT: "<h6x",
-    Kind.INT: "<i4x",
-    Kind.BIGINT: "<q",
-    Kind.FLOAT: "<f4x",
-    Kind.DOUBLE: "<d",
-    Kind.DATE: "<i4x",
-    Kind.TIME: "<i4x",
-}
+_SLOT: KindColumn[str] = KindColumn(
+    {
+        Kind.BOOLEAN: "<?7x",
+        Kind.TINYINT: "<b7x",
+        Kind.SMALLINT: "<h6x",
+        Kind.INT: "<i4x",
+        Kind.BIGINT: "<q",
+        Kind.FLOAT: "<f4x",
+        Kind.DOUBLE: "<d",
+        Kind.DATE: "<i4x",
+        Kind.TIME: "<i4x",
+    },
+    others="DECIMAL CHAR VARCHAR BINARY VARBINARY BLOB TIMESTAMP TIMESTAMP_LTZ ARRAY MAP MULTISET ROW VARIANT",
+)
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_DAY = date(1970, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
 _EXACT = Context(prec=80)
 _MAX_INLINE = 7  # bytes of a string in its slot
-_BYTES = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
 _NANOS_PER_MILLI = 1_000_000
 _DECIMAL_SIZE = 16
 
@@ -144,13 +147,13 @@ def _encode_value(data_type: DataType, value: Any, offset: int) -> tuple[bytes, 
     kind = data_type.kind
     if isinstance(data_type, DecimalType):
         return _encode_decimal(data_type, value, offset)
-    if kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
+    if kind in MOMENTS:
         return _encode_timestamp(data_type, value, offset)
     if value is None:
         return bytes(8), b""
     if kind in _SLOT:
         return struct.pack(_SLOT[kind], (value - _EPOCH_DAY).days if isinstance(value, date) else value), b""
-    if kind in _BYTES:
+    if kind in STRINGS:
         data = value.encode() if isinstance(value, str) else bytes(value)
         if len(data) <= _MAX_INLINE:
             return data.ljust(_MAX_INLINE, b"\0") + bytes([0x80 | len(data)]), b""
@@ -209,7 +212,7 @@ def _decode_value(data_type: DataType, body: bytes, at: int, types: Sequence[Dat
         else:
             unscaled = int.from_bytes(_variable(body, at, _DECIMAL_SIZE), "big", signed=True)
         return Decimal(unscaled).scaleb(-data_type.scale, _EXACT)
-    if kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ):
+    if kind in MOMENTS:
         if is_stored_inline(data_type):
             return struct.unpack_from("<q", body, at)[0], 0
         if types and _is_of_slots(types, body, at):
@@ -223,9 +226,9 @@ def _decode_value(data_type: DataType, body: bytes, at: int, types: Sequence[Dat
         if not 0 <= offset <= len(body) - 8:
             raise ValueError(f"offset {offset} is outside the BinaryRow")
         return struct.unpack_from("<q", body, offset)[0], nanos
-    if kind in (Kind.CHAR, Kind.VARCHAR):
+    if kind in TEXTS:
         return _inline_or_variable(body, at).decode()
-    if kind in (Kind.BINARY, Kind.VARBINARY):
+    if kind in BINARIES:
         return _inline_or_variable(body, at)
     raise ValueError(f"a BinaryRow field of type {data_type} cannot be decoded")
 
@@ -239,7 +242,7 @@ def _is_of_slots(types: Sequence[DataType], body: bytes, at: int) -> bool:
     for i, data_type in enumerate(types):
         slot = header + 8 * i
         is_null = body[(i + 8) // 8] >> (i % 8) & 1
-        if data_type.kind in _BYTES and not is_null and not body[slot + _MAX_INLINE] & 0x80:
+        if data_type.kind in STRINGS and not is_null and not body[slot + _MAX_INLINE] & 0x80:
             size += (max(0, struct.unpack_from("<i", body, slot)[0]) + 7) // 8 * 8
     low, offset = struct.unpack_from("<ii", body, at)
     most = _DECIMAL_SIZE if types[(at - header) // 8].kind is Kind.DECIMAL else _NANOS_PER_MILLI - 1
@@ -250,8 +253,8 @@ def _is_of_slots(types: Sequence[DataType], body: bytes, at: int) -> bool:
 def _decode_hint(data_type: DataType, body: bytes, at: int, start: int) -> Any:
     """Return a value, or None if it does not decode. Its variable part, if any, must not begin before `start`."""
     low, offset = struct.unpack_from("<ii", body, at)
-    spills = not is_stored_inline(data_type) and not (data_type.kind in _BYTES and body[at + _MAX_INLINE] & 0x80)
-    is_moment = data_type.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
+    spills = not is_stored_inline(data_type) and not (data_type.kind in STRINGS and body[at + _MAX_INLINE] & 0x80)
+    is_moment = data_type.kind in MOMENTS
     if spills and (offset < start or (is_moment and not 0 <= low < _NANOS_PER_MILLI)):
         return None
     try:

@@ -6,50 +6,56 @@ may not parse.
 
 from __future__ import annotations
 
-from paimon_core.spec.types import MAX_LENGTH, DataType, Kind, LengthType
+from collections.abc import Set
 
-_INTEGERS = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
-_NUMBERS = (*_INTEGERS, Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL)
-_TEXTS = (Kind.CHAR, Kind.VARCHAR)
-_BYTES = (Kind.BINARY, Kind.VARBINARY)
-_MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
-_TIMES = (Kind.DATE, Kind.TIME, *_MOMENTS)
+from paimon_core.spec.kinds import BINARIES, INTEGERS, MOMENTS, NUMBERS, STRINGS, TEXTS, Kind, KindColumn
+from paimon_core.spec.types import MAX_LENGTH, DataType, LengthType
+
+_TIMES = MOMENTS | {Kind.DATE, Kind.TIME}
 
 # target: sources
-_IMPLICIT: dict[Kind, tuple[Kind, ...]] = {
-    Kind.CHAR: (Kind.CHAR,),
-    Kind.VARCHAR: _TEXTS,
-    Kind.BINARY: (Kind.BINARY,),
-    Kind.VARBINARY: _BYTES,
-    Kind.DECIMAL: _NUMBERS,
-    Kind.SMALLINT: (Kind.TINYINT,),
-    Kind.INT: (Kind.TINYINT, Kind.SMALLINT),
-    Kind.BIGINT: (Kind.TINYINT, Kind.SMALLINT, Kind.INT),
-    Kind.FLOAT: (*_INTEGERS, Kind.DECIMAL),
-    Kind.DOUBLE: _NUMBERS,
-    Kind.DATE: (Kind.TIMESTAMP,),
-    Kind.TIME: (Kind.TIME, Kind.TIMESTAMP),
-    Kind.TIMESTAMP: _MOMENTS,
-    Kind.TIMESTAMP_LTZ: _MOMENTS,
-}
-_EXPLICIT: dict[Kind, tuple[Kind, ...]] = {
-    Kind.CHAR: (*_TEXTS, Kind.BOOLEAN, *_NUMBERS, *_BYTES, *_TIMES),
-    Kind.VARCHAR: (Kind.BOOLEAN, *_NUMBERS, *_BYTES, *_TIMES),
-    Kind.BOOLEAN: (*_TEXTS, *_INTEGERS),
-    Kind.BINARY: (*_TEXTS, *_BYTES),
-    Kind.VARBINARY: _TEXTS,
-    Kind.DECIMAL: (*_TEXTS, Kind.BOOLEAN),
-    Kind.TINYINT: (*_TEXTS, *_NUMBERS, Kind.BOOLEAN),
-    Kind.SMALLINT: (*_TEXTS, *_NUMBERS, Kind.BOOLEAN),
-    Kind.INT: (*_TEXTS, *_NUMBERS, Kind.BOOLEAN, *_MOMENTS),
-    Kind.BIGINT: (*_TEXTS, *_NUMBERS, Kind.BOOLEAN, *_MOMENTS),
-    Kind.FLOAT: (*_TEXTS, *_NUMBERS, Kind.BOOLEAN),
-    Kind.DOUBLE: (*_TEXTS, Kind.BOOLEAN),
-    Kind.DATE: (*_TEXTS, Kind.TIMESTAMP_LTZ),
-    Kind.TIME: (*_TEXTS, Kind.TIMESTAMP_LTZ),
-    Kind.TIMESTAMP: (*_TEXTS, Kind.DATE, Kind.TIME, Kind.INT, Kind.BIGINT),
-    Kind.TIMESTAMP_LTZ: (*_TEXTS, Kind.DATE, Kind.TIME, Kind.INT, Kind.BIGINT),
-}
+_IMPLICIT: KindColumn[Set[Kind]] = KindColumn(
+    {
+        Kind.CHAR: {Kind.CHAR},
+        Kind.VARCHAR: TEXTS,
+        Kind.BINARY: {Kind.BINARY},
+        Kind.VARBINARY: BINARIES,
+        Kind.DECIMAL: NUMBERS,
+        Kind.SMALLINT: {Kind.TINYINT},
+        Kind.INT: {Kind.TINYINT, Kind.SMALLINT},
+        Kind.BIGINT: {Kind.TINYINT, Kind.SMALLINT, Kind.INT},
+        Kind.FLOAT: INTEGERS | {Kind.DECIMAL},
+        Kind.DOUBLE: NUMBERS,
+        Kind.DATE: {Kind.TIMESTAMP},
+        Kind.TIME: {Kind.TIME, Kind.TIMESTAMP},
+        Kind.TIMESTAMP: MOMENTS,
+        Kind.TIMESTAMP_LTZ: MOMENTS,
+    },
+    others="BOOLEAN TINYINT BLOB ARRAY MAP MULTISET ROW VARIANT",
+)
+_OF_NUMBERS = TEXTS | NUMBERS | {Kind.BOOLEAN}
+_OF_MOMENTS = TEXTS | {Kind.DATE, Kind.TIME, Kind.INT, Kind.BIGINT}
+_EXPLICIT: KindColumn[Set[Kind]] = KindColumn(
+    {
+        Kind.CHAR: STRINGS | NUMBERS | _TIMES | {Kind.BOOLEAN},
+        Kind.VARCHAR: BINARIES | NUMBERS | _TIMES | {Kind.BOOLEAN},
+        Kind.BOOLEAN: TEXTS | INTEGERS,
+        Kind.BINARY: STRINGS,
+        Kind.VARBINARY: TEXTS,
+        Kind.DECIMAL: TEXTS | {Kind.BOOLEAN},
+        Kind.TINYINT: _OF_NUMBERS,
+        Kind.SMALLINT: _OF_NUMBERS,
+        Kind.INT: _OF_NUMBERS | MOMENTS,
+        Kind.BIGINT: _OF_NUMBERS | MOMENTS,
+        Kind.FLOAT: _OF_NUMBERS,
+        Kind.DOUBLE: TEXTS | {Kind.BOOLEAN},
+        Kind.DATE: TEXTS | {Kind.TIMESTAMP_LTZ},
+        Kind.TIME: TEXTS | {Kind.TIMESTAMP_LTZ},
+        Kind.TIMESTAMP: _OF_MOMENTS,
+        Kind.TIMESTAMP_LTZ: _OF_MOMENTS,
+    },
+    others="BLOB ARRAY MAP MULTISET ROW VARIANT",
+)
 
 
 def can_cast(source: DataType, target: DataType, *, explicit: bool = True) -> bool:
@@ -58,5 +64,5 @@ def can_cast(source: DataType, target: DataType, *, explicit: bool = True) -> bo
         return True
     if source.kind in _TIMES and isinstance(target, LengthType) and target.length != MAX_LENGTH:
         return False  # days and moments can only become a STRING
-    known = _IMPLICIT.get(target.kind, ())
+    known = _IMPLICIT.get(target.kind, frozenset())
     return source.kind in known or (explicit and source.kind in _EXPLICIT.get(target.kind, ()))

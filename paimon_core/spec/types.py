@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from enum import Enum
 from reprlib import repr as shortened
 from typing import Any, ClassVar
 
 from paimon_core.errors import InvalidSchemaError, PaimonError, UnsupportedFeatureError
 from paimon_core.spec.json_object import node_integer, node_text
+from paimon_core.spec.kinds import FLOATS, INTEGERS
+from paimon_core.spec.kinds import NESTED_KINDS as NESTED_KINDS
+from paimon_core.spec.kinds import Kind as Kind
 
 MAX_LENGTH = 2**31 - 1
 MAX_NESTING = 64
@@ -23,35 +25,7 @@ MAX_NESTING = 64
 ELEMENT_ID_START, ELEMENT_IDS_PER_FIELD = 2**29 - 1, 1024
 
 
-class Kind(Enum):
-    """The root of a type, with the name that it has in schema files."""
-
-    BOOLEAN = "BOOLEAN"
-    TINYINT = "TINYINT"
-    SMALLINT = "SMALLINT"
-    INT = "INT"
-    BIGINT = "BIGINT"
-    FLOAT = "FLOAT"
-    DOUBLE = "DOUBLE"
-    DATE = "DATE"
-    VARIANT = "VARIANT"
-    BLOB = "BLOB"
-    DECIMAL = "DECIMAL"
-    CHAR = "CHAR"
-    VARCHAR = "VARCHAR"
-    BINARY = "BINARY"
-    VARBINARY = "VARBINARY"
-    TIME = "TIME"
-    TIMESTAMP = "TIMESTAMP"
-    TIMESTAMP_LTZ = "TIMESTAMP_LTZ"
-    ARRAY = "ARRAY"
-    MAP = "MAP"
-    MULTISET = "MULTISET"
-    ROW = "ROW"
-
-
-VECTOR_ELEMENTS = frozenset((Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE))
-NESTED_KINDS = frozenset((Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT))  # they cannot order rows
+VECTOR_ELEMENTS = INTEGERS | FLOATS | {Kind.BOOLEAN}
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ Source: Paimon's `InternalRowPartitionComputer` and `casting` rules, files and a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, timedelta, tzinfo
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -46,29 +46,27 @@ from typing import Any
 import numpy as np
 
 from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.kinds import FLOATS, INTEGERS, MOMENTS, KindColumn, is_in_range
 from paimon_core.spec.types import DataField, DataType, Kind, TimeType
 from paimon_core.time_zones import epoch_moment, parsed_moment, wall_clock, wall_moment
 
 _MILLIS_PER_DAY = 86_400_000
 _EPOCH_DAY = date(1970, 1, 1)
 _BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # non-breaking spaces and NEL do not count as blanks
-_MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
-_BITS = {Kind.TINYINT: 8, Kind.SMALLINT: 16, Kind.INT: 32, Kind.BIGINT: 64}
 _FLOAT = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?([eE][+-]?\d{1,4})?|Infinity|NaN)")
 _DECIMAL = re.compile(r"[+-]?\d{1,38}(\.\d{1,38})?([eE][+-]?\d{1,2})?")
 _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?")
 _SQL_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))?")
-_SPELLINGS: Mapping[Kind, re.Pattern[str]] = {
-    Kind.BOOLEAN: re.compile("true|false"),
-    Kind.TINYINT: _INTEGER,
-    Kind.SMALLINT: _INTEGER,
-    Kind.INT: _INTEGER,
-    Kind.BIGINT: _INTEGER,
-    Kind.FLOAT: _FLOAT,
-    Kind.DOUBLE: _FLOAT,
-    Kind.DECIMAL: _DECIMAL,
-}
+_SPELLINGS: KindColumn[re.Pattern[str]] = KindColumn(
+    {
+        Kind.BOOLEAN: re.compile("true|false"),
+        **dict.fromkeys(INTEGERS, _INTEGER),
+        **dict.fromkeys(FLOATS, _FLOAT),
+        Kind.DECIMAL: _DECIMAL,
+    },
+    others="CHAR VARCHAR BINARY VARBINARY BLOB DATE TIME TIMESTAMP TIMESTAMP_LTZ ARRAY MAP MULTISET ROW VARIANT",
+)
 
 
 def partition_spec(
@@ -113,9 +111,9 @@ def internal_text(data_type: DataType, value: Any) -> str:
     kind = data_type.kind
     if kind is Kind.BOOLEAN:
         return "true" if value else "false"
-    if kind in _MOMENTS:
+    if kind in MOMENTS:
         return iso_timestamp(*value)
-    if kind in (Kind.FLOAT, Kind.DOUBLE):
+    if kind in FLOATS:
         return float_text(np.float32(value) if kind is Kind.FLOAT else np.float64(value))
     if isinstance(value, Decimal):
         return format(value, "f")
@@ -193,37 +191,21 @@ def value_of_text(data_type: DataType, text: str, zone: tzinfo | None) -> Any:
 
     The value of BINARY is the bytes of the text. A TIME may also be given in milliseconds. A moment is in the zone that
     the text names, else in `zone` (None for this process's zone). Raises `ValueError`."""
-    match data_type.kind:
-        case Kind.TINYINT | Kind.SMALLINT | Kind.INT | Kind.BIGINT:
-            return _integer(text, _BITS[data_type.kind])
-        case Kind.TIME:
-            return _millis_of_day(text)
-        case Kind.FLOAT:
-            return float(np.float32(text))
-        case Kind.DOUBLE:
-            return float(text)
-        case Kind.BOOLEAN:
-            return _boolean(text)
-        case Kind.DECIMAL:
-            return _finite(text)
-        case Kind.DATE:
-            return (parsed_moment(text)[0].date() - _EPOCH_DAY).days
-        case Kind.TIMESTAMP:
-            return wall_moment(text)
-        case Kind.TIMESTAMP_LTZ:
-            return epoch_moment(text, zone)
-        case Kind.BINARY | Kind.VARBINARY:
-            return text.encode()  # as CAST to BINARY does
-    return text
+    parse = _PARSERS.get(data_type.kind)
+    return text if parse is None else parse(text, zone)
 
 
-def _integer(text: str, bits: int) -> int:
-    """Parse a number of up to `bits` bits.
+def _integer_of(kind: Kind) -> Callable[[str, tzinfo | None], int]:
+    return lambda text, _: _integer(text, kind)
+
+
+def _integer(text: str, kind: Kind) -> int:
+    """Parse a number that the type can hold.
 
     Python's own `int` also accepts digits of other scripts, and `_` between digits.
     """
     number = int(text) if _INTEGER.fullmatch(text.strip()) else None
-    if number is None or not -(1 << bits - 1) <= number < 1 << bits - 1:
+    if number is None or not is_in_range(kind, number):
         raise ValueError(text)
     return number
 
@@ -254,6 +236,24 @@ def _finite(text: str) -> Decimal:
     return number
 
 
+_PARSERS: KindColumn[Callable[[str, tzinfo | None], Any]] = KindColumn(
+    {
+        **{kind: _integer_of(kind) for kind in INTEGERS},
+        Kind.FLOAT: lambda text, _: float(np.float32(text)),
+        Kind.DOUBLE: lambda text, _: float(text),
+        Kind.DECIMAL: lambda text, _: _finite(text),
+        Kind.BOOLEAN: lambda text, _: _boolean(text),
+        Kind.DATE: lambda text, _: (parsed_moment(text)[0].date() - _EPOCH_DAY).days,
+        Kind.TIME: lambda text, _: _millis_of_day(text),
+        Kind.TIMESTAMP: lambda text, _: wall_moment(text),
+        Kind.TIMESTAMP_LTZ: epoch_moment,
+        Kind.BINARY: lambda text, _: text.encode(),  # as CAST to BINARY does
+        Kind.VARBINARY: lambda text, _: text.encode(),
+    },
+    others="CHAR VARCHAR BLOB ARRAY MAP MULTISET ROW VARIANT",
+)
+
+
 def bound_text(kind: Kind, sql_text: str) -> str:
     """Return the text of a bound in a file of statistics, from SQL's text of the value."""
     return str((date.fromisoformat(sql_text) - _EPOCH_DAY).days) if kind is Kind.DATE else sql_text
@@ -268,7 +268,7 @@ def sql_bound(kind: Kind, text: object) -> str | None:
             return (_EPOCH_DAY + timedelta(days=int(text))).isoformat()
         except (ValueError, OverflowError):
             return None
-    if kind in _MOMENTS:
+    if kind in MOMENTS:
         moment = _SQL_MOMENT.fullmatch(text)
         return None if moment is None else f"{moment[1]}.{(moment[2] or '').ljust(6, '0')[:6]}"
     spelling = _SPELLINGS.get(kind)

@@ -19,6 +19,7 @@ from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.prune import may_match
 from paimon_core.lazy import cached_property
 from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.kinds import BINARIES
 from paimon_core.spec.manifest import ManifestFileMeta
 from paimon_core.spec.paths import unescape_path_name
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, bound_order, decode_stats
@@ -114,7 +115,7 @@ def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: 
     field, text = found
     if field.type.kind is Kind.CHAR:  # as it was written: with spaces at its end, or without them
         return pa.scalar(None if text == default_name else text, pa.string())
-    if field.type.kind in (Kind.BINARY, Kind.VARBINARY) and _BYTES_OF_PYTHON.fullmatch(text):
+    if field.type.kind in BINARIES and _BYTES_OF_PYTHON.fullmatch(text):
         return pa.scalar(ast.literal_eval(text), pa.binary())
     return typed_texts([None if text == default_name else text], field.type)[0]
 

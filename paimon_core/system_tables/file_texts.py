@@ -24,6 +24,7 @@ from paimon_core.scan.partitions import values_array
 from paimon_core.scan.pruning.entries import StatsGroup
 from paimon_core.spec.binary_row import decode_hints, decode_row, encode_row
 from paimon_core.spec.casts import can_cast
+from paimon_core.spec.kinds import BINARIES, DAYS_AND_TIMES, FLOATS, INTEGERS, TEXTS
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, DecimalType, Kind, TimeType
@@ -31,10 +32,7 @@ from paimon_core.spec.value_texts import internal_text
 from paimon_core.store.data.column_stats import for_columns, names_then, value_stats
 from paimon_core.system_tables.text import key_text, map_text
 
-_INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIME))
-_FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
-_TEXTS = frozenset((Kind.CHAR, Kind.VARCHAR))
-_BYTES = frozenset((Kind.BINARY, Kind.VARBINARY))
+_INTEGERS = INTEGERS | DAYS_AND_TIMES
 _NULL = "null"
 
 
@@ -138,16 +136,16 @@ def _texts(found: RowField, fields: Sequence[DataField]) -> pa.Array:
     """Return a field as texts like `field_texts`, with NULL for NULL."""
     field = fields[found.index]
     data_type, kind = field.type, field.type.kind
-    if kind in _TEXTS:
+    if kind in TEXTS:
         return found.texts().cast(pa.string())
-    if kind in _BYTES:
+    if kind in BINARIES:
         coded = found.texts().dictionary_encode()
         return pa.array([internal_text(data_type, b) for b in coded.dictionary.to_pylist()], pa.string()).take(
             coded.indices
         )
     if isinstance(data_type, DecimalType):
         return to_text(found.decimals(data_type), data_type)
-    if kind in _FLOATS:
+    if kind in FLOATS:
         floats, valid = found.floats(data_type)
         return to_text(fixed_array(floats, pa.from_numpy_dtype(floats.dtype), valid), data_type)
     if kind in _INTEGERS:

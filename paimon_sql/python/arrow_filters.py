@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.spec.kinds import MOMENTS
 from paimon_core.spec.types import DataField, Kind
 from paimon_sql.python.where.bound import COLUMN, Bound, condition_of, literal
 from paimon_sql.python.where.coercion import spark_type
@@ -37,12 +38,11 @@ _OPERATORS: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
     ">": (">", lambda a, b: a > b),
     ">=": (">=", lambda a, b: a >= b),
 }
-_MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 # Types with values that Arrow and Spark compare alike. They differ for floats (NaN) and for CHAR (spaces).
 _COMPARED = frozenset(
     (
         *(Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL, Kind.BOOLEAN, Kind.DATE, Kind.VARCHAR),
-        *_MOMENTS,
+        *MOMENTS,
     )
 )
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
@@ -155,7 +155,7 @@ class _Parser:
 
     def column(self, name: str) -> Bound:
         field = self.fields[name]
-        is_other_moment = field.type.kind in _MOMENTS and self.schema.field(name).type.unit != "us"
+        is_other_moment = field.type.kind in MOMENTS and self.schema.field(name).type.unit != "us"
         if field.type.kind not in _COMPARED or is_other_moment:
             raise _UnknownFormError
         return Bound(COLUMN, spark_type(field.type), value=name)

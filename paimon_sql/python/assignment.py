@@ -18,10 +18,11 @@ from paimon_core.arrow.required_parts import check_required_parts, with_required
 from paimon_core.arrow.table_fields import table_type
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
+from paimon_core.spec.kinds import MOMENTS, NUMBERS, TEXTS
 from paimon_core.spec.types import MAX_LENGTH, NESTED_KINDS, DataField, DataType, Kind, LengthType
 from paimon_core.store.table_store import TableStore
 from paimon_sql.python.where.casts import cast_values
-from paimon_sql.python.where.coercion import COMPARED, MOMENTS, NUMBERS, TEXTS, spark_type
+from paimon_sql.python.where.coercion import COMPARED, spark_type
 
 _BATCH_ROWS = 2**16
 

@@ -27,34 +27,36 @@ from pyspark.sql.types import _parse_datatype_json_string
 from paimon_core.arrow.default_values import nested_parts, unquoted
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec import types as paimon
+from paimon_core.spec.kinds import BINARIES, NUMBERS, TEXTS, KindColumn
 from paimon_core.spec.types import Kind
 from paimon_sql.preprocess.quoting import quoted_text
 
 _CHARACTERS = re.compile(r'"(?:var)?char\(\d+\)"')
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?[dDfF]?")
 _TYPED_LITERALS = {Kind.DATE: "DATE", Kind.TIMESTAMP: "TIMESTAMP_NTZ", Kind.TIMESTAMP_LTZ: "TIMESTAMP"}
-_NUMBERS = frozenset(
-    (*(Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DECIMAL), *(Kind.FLOAT, Kind.DOUBLE, Kind.TIME))
-)
+_NUMBERS = NUMBERS | {Kind.TIME}
 _BOOLEANS = ("true", "false")
 _CONSTRUCTORS = {Kind.ARRAY: "ARRAY", Kind.MAP: "MAP", Kind.ROW: "STRUCT"}
-_SIMPLE: dict[Kind, type[spark.DataType]] = {
-    Kind.BOOLEAN: spark.BooleanType,
-    Kind.TINYINT: spark.ByteType,
-    Kind.SMALLINT: spark.ShortType,
-    Kind.INT: spark.IntegerType,
-    Kind.BIGINT: spark.LongType,
-    Kind.FLOAT: spark.FloatType,
-    Kind.DOUBLE: spark.DoubleType,
-    Kind.DATE: spark.DateType,
-    Kind.TIME: spark.IntegerType,
-    Kind.TIMESTAMP: spark.TimestampNTZType,
-    Kind.TIMESTAMP_LTZ: spark.TimestampType,
-    Kind.BINARY: spark.BinaryType,
-    Kind.VARBINARY: spark.BinaryType,
-    Kind.VARIANT: spark.VariantType,
-    Kind.BLOB: spark.BinaryType,
-}
+_SIMPLE: KindColumn[type[spark.DataType]] = KindColumn(
+    {
+        Kind.BOOLEAN: spark.BooleanType,
+        Kind.TINYINT: spark.ByteType,
+        Kind.SMALLINT: spark.ShortType,
+        Kind.INT: spark.IntegerType,
+        Kind.BIGINT: spark.LongType,
+        Kind.FLOAT: spark.FloatType,
+        Kind.DOUBLE: spark.DoubleType,
+        Kind.DATE: spark.DateType,
+        Kind.TIME: spark.IntegerType,
+        Kind.TIMESTAMP: spark.TimestampNTZType,
+        Kind.TIMESTAMP_LTZ: spark.TimestampType,
+        Kind.BINARY: spark.BinaryType,
+        Kind.VARBINARY: spark.BinaryType,
+        Kind.VARIANT: spark.VariantType,
+        Kind.BLOB: spark.BinaryType,
+    },
+    others="DECIMAL CHAR VARCHAR ARRAY MAP MULTISET ROW",
+)
 _FROM_SPARK: dict[type[spark.DataType], paimon.DataType] = {
     spark.BooleanType: paimon.BOOLEAN,
     spark.ByteType: paimon.TINYINT,
@@ -143,9 +145,9 @@ def _literal(text: str, data_type: paimon.DataType) -> str:
     if parts is not None:
         return f"{_CONSTRUCTORS[data_type.kind]}({', '.join(_literal(*part) for part in parts)})"
     value, kind = unquoted(text), data_type.kind
-    if kind in (Kind.CHAR, Kind.VARCHAR):
+    if kind in TEXTS:
         return quoted_text(value)
-    if kind in (Kind.BINARY, Kind.VARBINARY, Kind.BLOB):
+    if kind in BINARIES or kind is Kind.BLOB:
         return f"X'{value.encode().hex()}'"
     if kind in _TYPED_LITERALS:
         return f"{_TYPED_LITERALS[kind]} {quoted_text(value)}"

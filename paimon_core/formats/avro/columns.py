@@ -17,32 +17,34 @@ from paimon_core.arrow.columns import byte_lengths, fixed_values, padded_bytes
 from paimon_core.arrow.types import DIGITS, arrow_type
 from paimon_core.formats.avro.schema import map_types
 from paimon_core.spec.avro_types import AvroType, UnfamiliarSchemaError
+from paimon_core.spec.kinds import FLOATS, INTEGERS, MOMENTS, TEXTS, KindColumn
 from paimon_core.spec.types import CollectionType, DataField, DataType, DecimalType, Kind, RowType, TimeType
 
 _DECIMAL_BYTES, _MOST_DIGITS, _PAIR = 16, 38, 2
 _INTEGERS, _TEXTS = frozenset(("int", "long")), frozenset(("string", "bytes"))
 _NUMBERS = _INTEGERS | {"float", "double"}
-_STORED_AS: Mapping[Kind, frozenset[str]] = MappingProxyType(
+_STORED_AS: KindColumn[frozenset[str]] = KindColumn(
     {
         Kind.BOOLEAN: frozenset(("boolean",)),
-        **dict.fromkeys((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT), _INTEGERS),
-        **dict.fromkeys((Kind.FLOAT, Kind.DOUBLE), _NUMBERS),
+        **dict.fromkeys(INTEGERS, _INTEGERS),
+        **dict.fromkeys(FLOATS, _NUMBERS),
         Kind.DATE: frozenset(("int",)),
         **dict.fromkeys((Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ), _INTEGERS),
         Kind.DECIMAL: frozenset(("bytes", "fixed")),
-        **dict.fromkeys((Kind.CHAR, Kind.VARCHAR), _TEXTS),
+        **dict.fromkeys(TEXTS, _TEXTS),
         **dict.fromkeys((Kind.BINARY, Kind.VARBINARY, Kind.BLOB), _TEXTS | {"fixed"}),
         Kind.ARRAY: frozenset(("array",)),
         **dict.fromkeys((Kind.MAP, Kind.MULTISET), frozenset(("map", "array"))),
         Kind.ROW: frozenset(("record",)),
-    }
+    },
+    others="VARIANT",
 )
 _MOMENTS = frozenset(f"{local}timestamp-{unit}" for local in ("", "local-") for unit in ("millis", "micros", "nanos"))
 _STRANGE: Mapping[Kind, frozenset[str]] = MappingProxyType(  # logical types of other values, in as many bytes
     {
         Kind.DATE: _MOMENTS | {"time-millis", "time-micros"},
         Kind.TIME: _MOMENTS | {"date"},
-        **dict.fromkeys((Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ), frozenset(("date", "time-millis", "time-micros"))),
+        **dict.fromkeys(MOMENTS, frozenset(("date", "time-millis", "time-micros"))),
     }
 )
 _UNITS = MappingProxyType({"millis": "ms", "micros": "us", "nanos": "ns"})

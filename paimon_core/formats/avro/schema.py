@@ -20,6 +20,7 @@ from typing import Any
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec.avro_types import parse_type, plain_schema
+from paimon_core.spec.kinds import TEXTS, KindColumn
 from paimon_core.spec.types import (
     INT,
     CollectionType,
@@ -34,20 +35,23 @@ from paimon_core.spec.types import (
 
 RECORD_NAME = "org.apache.paimon.avro.generated.record"
 _MILLIS, _MICROS = 3, 6
-_PLAIN = {
-    Kind.BOOLEAN: "boolean",
-    Kind.TINYINT: "int",
-    Kind.SMALLINT: "int",
-    Kind.INT: "int",
-    Kind.BIGINT: "long",
-    Kind.FLOAT: "float",
-    Kind.DOUBLE: "double",
-    Kind.CHAR: "string",
-    Kind.VARCHAR: "string",
-    Kind.BINARY: "bytes",
-    Kind.VARBINARY: "bytes",
-    Kind.DATE: {"type": "int", "logicalType": "date"},
-}
+_PLAIN: KindColumn[Any] = KindColumn(
+    {
+        Kind.BOOLEAN: "boolean",
+        Kind.TINYINT: "int",
+        Kind.SMALLINT: "int",
+        Kind.INT: "int",
+        Kind.BIGINT: "long",
+        Kind.FLOAT: "float",
+        Kind.DOUBLE: "double",
+        Kind.CHAR: "string",
+        Kind.VARCHAR: "string",
+        Kind.BINARY: "bytes",
+        Kind.VARBINARY: "bytes",
+        Kind.DATE: {"type": "int", "logicalType": "date"},
+    },
+    others="DECIMAL TIME TIMESTAMP TIMESTAMP_LTZ BLOB ARRAY MAP MULTISET ROW VARIANT",
+)
 
 
 def record_schema(fields: Sequence[DataField]) -> dict[str, Any]:
@@ -110,7 +114,7 @@ def _not_null_type(data_type: DataType, path: str) -> Any:
 
 def _map_type(key: DataType, value: DataType, path: str, *, value_nullable: bool) -> dict[str, Any]:
     value = value.with_nullable(True) if value_nullable else value
-    if key.kind in (Kind.CHAR, Kind.VARCHAR):
+    if key.kind in TEXTS:
         return {"type": "map", "values": _avro_type(value, path)}
     pair = (DataField(id=0, name="key", type=key), DataField(id=1, name="value", type=value))
     return {"type": "array", "logicalType": "map", "items": _record(pair, path)}

@@ -31,9 +31,10 @@ from paimon_core.formats.parquet.unfamiliar import parquet_errors
 from paimon_core.formats.reading import check_row_count, conform_batch, request_sources
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
-from paimon_core.formats.trusted_bounds import FLOATS, PARQUET_FOOTER
+from paimon_core.formats.trusted_bounds import PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import TableOptions
+from paimon_core.spec.kinds import FLOATS
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import DataField, StoredTimeType
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from paimon_core.formats.parquet import shapes
 from paimon_core.formats.parquet.shapes import BYTE_ARRAY, FIXED, INT32, INT64, REPEATED, REQUIRED, Element, FileLook
+from paimon_core.spec.kinds import KindColumn
 from paimon_core.spec.types import (
     CollectionType,
     DataField,
@@ -28,21 +29,24 @@ _CODECS = frozenset((0, 1, 2, 6, 7))
 # plain, dictionaries (both names), levels (RLE, BIT_PACKED), DELTA_BINARY_PACKED, and the second version's encodings of
 # text: DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY
 _ENCODINGS = frozenset((0, 2, 3, 4, 5, 6, 7, 8))
-_SIMPLE = {
-    Kind.BOOLEAN: (shapes.BOOLEAN, ("",)),
-    Kind.TINYINT: (INT32, ("int(8)",)),
-    Kind.SMALLINT: (INT32, ("int(16)",)),
-    Kind.INT: (INT32, ("", "int(32)")),
-    Kind.BIGINT: (INT64, ("", "int(64)")),
-    Kind.FLOAT: (shapes.FLOAT, ("",)),
-    Kind.DOUBLE: (shapes.DOUBLE, ("",)),
-    Kind.DATE: (INT32, ("date",)),
-    Kind.TIME: (INT32, ("time(ms,utc)", "time(ms,local)")),
-    Kind.CHAR: (BYTE_ARRAY, ("string",)),
-    Kind.VARCHAR: (BYTE_ARRAY, ("string",)),
-    Kind.BINARY: (BYTE_ARRAY, ("",)),
-    Kind.VARBINARY: (BYTE_ARRAY, ("",)),
-}
+_SIMPLE: KindColumn[tuple[int, tuple[str, ...]]] = KindColumn(
+    {
+        Kind.BOOLEAN: (shapes.BOOLEAN, ("",)),
+        Kind.TINYINT: (INT32, ("int(8)",)),
+        Kind.SMALLINT: (INT32, ("int(16)",)),
+        Kind.INT: (INT32, ("", "int(32)")),
+        Kind.BIGINT: (INT64, ("", "int(64)")),
+        Kind.FLOAT: (shapes.FLOAT, ("",)),
+        Kind.DOUBLE: (shapes.DOUBLE, ("",)),
+        Kind.DATE: (INT32, ("date",)),
+        Kind.TIME: (INT32, ("time(ms,utc)", "time(ms,local)")),
+        Kind.CHAR: (BYTE_ARRAY, ("string",)),
+        Kind.VARCHAR: (BYTE_ARRAY, ("string",)),
+        Kind.BINARY: (BYTE_ARRAY, ("",)),
+        Kind.VARBINARY: (BYTE_ARRAY, ("",)),
+    },
+    others="DECIMAL BLOB TIMESTAMP TIMESTAMP_LTZ ARRAY MAP MULTISET ROW VARIANT",
+)
 _INT_DIGITS, _LONG_DIGITS = 9, 18
 _MILLIS, _MICROS = 3, 6
 

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.options import Option, TableOptions
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.kinds import TEXTS
+from paimon_core.spec.types import DataField
 
 
 def some_text(text: str) -> str:
@@ -26,7 +27,6 @@ def some_text(text: str) -> str:
 
 DELIMITER = Option("text.line-delimiter", some_text, "\n", "Text after each line of text files.")
 _BLOCK, _LONGEST_LINE = 2**20, 2**26  # bytes read at a time, and of a line: a compressed file may never end
-_TEXT_TYPES = (Kind.CHAR, Kind.VARCHAR)
 
 
 class Malformed(Enum):
@@ -71,7 +71,7 @@ class LinesLayout:
 
     def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
         _ = options[DELIMITER]  # raises where the value does not parse
-        if len(fields) != 1 or fields[0].type.kind not in _TEXT_TYPES:
+        if len(fields) != 1 or fields[0].type.kind not in TEXTS:
             raise UnsupportedFeatureError(
                 f"Text files have exactly one column of type STRING, not ({', '.join(f.name for f in fields)})."
             )

@@ -17,10 +17,9 @@ from paimon_core.arrow import int96
 from paimon_core.arrow.types import DIGITS, arrow_type
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats.avro.schema import map_types
+from paimon_core.spec.kinds import BINARIES, FLOATS
 from paimon_core.spec.types import CollectionType, DataType, Kind, RowType, StoredTimeType
 
-_BYTES = (Kind.BINARY, Kind.VARBINARY)
-_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _LAST_YEAR = 9999
 _OFFSET = "(?:Z|[+-][0-9]{2}:?[0-9]{2})"
 _SPECIAL_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -38,7 +37,7 @@ def to_text(column: pa.Array, data_type: DataType) -> pa.Array:
         case RowType(fields=fields):
             children = [to_text(column.field(i), f.type) for i, f in enumerate(fields)]
             return pa.StructArray.from_arrays(children, names=[f.name for f in fields], mask=nulls)
-    if data_type.kind in _BYTES:
+    if data_type.kind in BINARIES:
         return pa.array([None if v is None else b64encode(v).decode() for v in column.to_pylist()], pa.string())
     if pa.types.is_timestamp(column.type) and column.type.tz is not None:
         column = column.cast(pa.timestamp(column.type.unit))
@@ -49,7 +48,7 @@ def to_text(column: pa.Array, data_type: DataType) -> pa.Array:
                 f"A {data_type} outside of the years 0 to {_LAST_YEAR} cannot be written as text. Use Parquet or ORC."
             )
     text = column.cast(pa.string())
-    if data_type.kind in _FLOATS:
+    if data_type.kind in FLOATS:
         for ours, theirs in _SPECIAL_FLOATS.items():
             text = pc.if_else(pc.equal(text, ours), theirs, text)
     return text
@@ -102,7 +101,7 @@ def value_of_text(column: pa.Array, data_type: DataType, target: pa.DataType) ->
 
     Raises `pa.ArrowInvalid`, `ValueError` for invalid texts.
     """
-    if data_type.kind in _BYTES:
+    if data_type.kind in BINARIES:
         return pa.array([None if v is None else b64decode(v, validate=True) for v in column.to_pylist()], target)
     if isinstance(data_type, StoredTimeType):
         try:

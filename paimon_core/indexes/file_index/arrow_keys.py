@@ -16,6 +16,7 @@ from paimon_core.arrow.columns import byte_lengths, byte_words, fixed_values, in
 from paimon_core.indexes.file_index.bloom_filter import Hashes, number_hashes
 from paimon_core.indexes.file_index.keys import ByteKeys, Keys, KeyType, float_keys
 from paimon_core.spec.hashing.hash64 import xxh64
+from paimon_core.spec.kinds import FLOATS
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
 
 _DECIMAL = np.dtype((np.int64, (2,)))
@@ -39,7 +40,7 @@ def number_keys(column: pa.Array, data_type: DataType) -> NDArray[np.int64]:
         if (halves[:, 1] != halves[:, 0] >> 63).any():
             raise OverflowError("a number of more than 64 bits")
         return np.ascontiguousarray(halves[:, 0])
-    if data_type.kind in (Kind.FLOAT, Kind.DOUBLE):
+    if data_type.kind in FLOATS:
         return float_keys(fixed_values(column, np.float32 if data_type.kind is Kind.FLOAT else np.float64))
     width = 1 if data_type.kind is Kind.BOOLEAN else column.type.bit_width // 8
     values = fixed_values(column, _SIGNED[width]).astype(np.int64)

@@ -23,28 +23,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paimon_core.indexes.file_index.cursor import ByteCursor
+from paimon_core.spec.kinds import FLOATS, KindColumn
 from paimon_core.spec.types import DataType, DecimalType, Kind, LengthType, TimeType
 
 Key = int | bytes
-_WIDTHS = {
-    Kind.BOOLEAN: 1,
-    Kind.TINYINT: 1,
-    Kind.SMALLINT: 2,
-    Kind.INT: 4,
-    Kind.DATE: 4,
-    Kind.TIME: 4,
-    Kind.BIGINT: 8,
-    Kind.TIMESTAMP: 8,
-    Kind.TIMESTAMP_LTZ: 8,
-    Kind.DECIMAL: 8,
-    Kind.FLOAT: 4,
-    Kind.DOUBLE: 8,
-    Kind.CHAR: 0,
-    Kind.VARCHAR: 0,
-    Kind.BINARY: 0,
-    Kind.VARBINARY: 0,
-}
-_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+_WIDTHS: KindColumn[int] = KindColumn(
+    {
+        Kind.BOOLEAN: 1,
+        Kind.TINYINT: 1,
+        Kind.SMALLINT: 2,
+        Kind.INT: 4,
+        Kind.DATE: 4,
+        Kind.TIME: 4,
+        Kind.BIGINT: 8,
+        Kind.TIMESTAMP: 8,
+        Kind.TIMESTAMP_LTZ: 8,
+        Kind.DECIMAL: 8,
+        Kind.FLOAT: 4,
+        Kind.DOUBLE: 8,
+        Kind.CHAR: 0,
+        Kind.VARCHAR: 0,
+        Kind.BINARY: 0,
+        Kind.VARBINARY: 0,
+    },
+    others="BLOB ARRAY MAP MULTISET ROW VARIANT",
+)
 _MOST_SPELLINGS = 256
 _EXACT = Context(prec=77)
 
@@ -82,7 +85,7 @@ class KeyType:
     def of(data_type: DataType) -> KeyType | None:
         """Return the encoding for a type, None for a type without indexes."""
         width = _WIDTHS.get(data_type.kind)
-        return None if width is None else KeyType(width, data_type.kind in _FLOATS)
+        return None if width is None else KeyType(width, data_type.kind in FLOATS)
 
     def read(self, cursor: ByteCursor) -> Key:
         """Read the next key. Raises `CorruptFileError`."""
@@ -181,7 +184,7 @@ def _literal_keys(value: Any, data_type: DataType) -> LiteralKeys | None:
         return _padded(value.rstrip(" "), data_type.length)
     if kind in (Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY):
         return LiteralKeys((value.encode() if isinstance(value, str) else bytes(value),))
-    if kind in _FLOATS:
+    if kind in FLOATS:
         return _floating(float(value), np.float32 if kind is Kind.FLOAT else np.float64)
     if isinstance(data_type, TimeType) and kind is not Kind.TIME:
         millis, nanos = value

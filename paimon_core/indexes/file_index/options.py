@@ -18,8 +18,9 @@ from paimon_core.indexes.file_index.bitmap import BLOCK_SIZE, VERSIONS
 from paimon_core.indexes.file_index.range_bitmap import CHUNK_SIZE
 from paimon_core.indexes.file_index.registry import INDEX_TYPES
 from paimon_core.options import Option, TableOptions, decimal_number, integer, memory_size
+from paimon_core.spec.kinds import TEXTS
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import DataField, DataType, Kind, MapType
+from paimon_core.spec.types import DataField, DataType, MapType
 
 PREFIX = "file-index."
 _COLUMNS = ".columns"
@@ -128,7 +129,7 @@ def _check(option: str, column: WantedIndex) -> None:
     whole = column.field.type
     if column.key is not None and not isinstance(whole, MapType):
         raise InvalidOptionError(f"Option '{option}' cannot name {column.name!r}: {column.field.name!r} is not a MAP.")
-    if isinstance(whole, MapType) and column.key is not None and whole.key.kind not in (Kind.CHAR, Kind.VARCHAR):
+    if isinstance(whole, MapType) and column.key is not None and whole.key.kind not in TEXTS:
         raise InvalidOptionError(f"Option '{option}' cannot name {column.name!r}: its keys are not strings.")
     known = INDEX_TYPES.get(column.index_type)
     if known is None:

@@ -13,13 +13,11 @@ from paimon_core.indexes.file_index.column_index import ColumnIndex, EmptyIndex
 from paimon_core.indexes.file_index.cursor import ByteCursor, Rows
 from paimon_core.indexes.file_index.keys import KeyType
 from paimon_core.indexes.file_index.range_bitmap import RangeBitmapIndex
+from paimon_core.spec.kinds import BINARIES, DAYS_AND_TIMES, FLOATS, INTEGERS, MOMENTS, TEXTS
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
 
 BLOOM_FILTER, BITMAP, BSI, RANGE_BITMAP = "bloom-filter", "bitmap", "bsi", "range-bitmap"
-_WHOLE = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIME))
-_TIMES = frozenset((Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ))
-_TEXTS = frozenset((Kind.CHAR, Kind.VARCHAR))
-_FLOATS = frozenset((Kind.FLOAT, Kind.DOUBLE))
+_WHOLE = INTEGERS | DAYS_AND_TIMES | MOMENTS
 _MOST_DIGITS = 18
 _MOST_PRECISION = 6
 
@@ -36,19 +34,17 @@ class IndexType:
         """Return whether columns of the type can have this index."""
         if self.bounded and isinstance(data_type, DecimalType) and data_type.precision > _MOST_DIGITS:
             return False
-        if self.bounded and isinstance(data_type, TimeType) and data_type.kind in _TIMES:
+        if self.bounded and isinstance(data_type, TimeType) and data_type.kind in MOMENTS:
             return data_type.precision <= _MOST_PRECISION
         return data_type.kind in self.kinds
 
 
 INDEX_TYPES: Mapping[str, IndexType] = MappingProxyType(
     {
-        BITMAP: IndexType(BitmapIndex, _WHOLE | _TIMES | _TEXTS | _FLOATS | {Kind.BOOLEAN}),
-        BLOOM_FILTER: IndexType(BloomFilterIndex, _WHOLE | _TIMES | _TEXTS | _FLOATS | {Kind.BINARY, Kind.VARBINARY}),
-        BSI: IndexType(BsiIndex, _WHOLE | _TIMES | {Kind.DECIMAL}),
-        RANGE_BITMAP: IndexType(
-            RangeBitmapIndex, _WHOLE | _TIMES | _TEXTS | _FLOATS | {Kind.BOOLEAN, Kind.DECIMAL}, bounded=True
-        ),
+        BITMAP: IndexType(BitmapIndex, _WHOLE | TEXTS | FLOATS | {Kind.BOOLEAN}),
+        BLOOM_FILTER: IndexType(BloomFilterIndex, _WHOLE | TEXTS | FLOATS | BINARIES),
+        BSI: IndexType(BsiIndex, _WHOLE | {Kind.DECIMAL}),
+        RANGE_BITMAP: IndexType(RangeBitmapIndex, _WHOLE | TEXTS | FLOATS | {Kind.BOOLEAN, Kind.DECIMAL}, bounded=True),
     }
 )
 

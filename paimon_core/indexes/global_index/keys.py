@@ -22,10 +22,10 @@ import numpy as np
 from paimon_core.indexes.file_index.keys import Key, KeyType
 from paimon_core.indexes.global_index.blocks import damaged
 from paimon_core.spec.encodings.varints import varints_at
+from paimon_core.spec.kinds import TEXTS
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType
 
 SHORT_DECIMAL, SHORT_TIME = 18, 3  # digits that make 8 bytes
-_TEXTS = (Kind.CHAR, Kind.VARCHAR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class KeyFormat:
     @staticmethod
     def of(data_type: DataType) -> KeyFormat | None:
         """Return the encoding for a type, None for a type without indexes."""
-        if data_type.kind in _TEXTS:
+        if data_type.kind in TEXTS:
             return KeyFormat(of_text=True)
         if isinstance(data_type, DecimalType) and data_type.precision > SHORT_DECIMAL:
             return KeyFormat()

@@ -16,6 +16,7 @@ from paimon_core.errors import InvalidOptionError, MergeRefusedError
 from paimon_core.lsm.functions import nested, numbers, picks, sketches, texts
 from paimon_core.lsm.functions.field_options import FieldOptions
 from paimon_core.lsm.functions.steps import RETRACT, Steps
+from paimon_core.spec.kinds import NUMBERS
 from paimon_core.spec.types import (
     MAX_LENGTH,
     NESTED_KINDS,
@@ -30,10 +31,8 @@ from paimon_core.spec.types import (
 )
 
 Kernel = Callable[[pa.Array, Steps], pa.Array]
-_INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT))
 _COUNTS = frozenset((Kind.INT, Kind.BIGINT))
 _UNORDERED = NESTED_KINDS | {Kind.BOOLEAN}  # Java does not compare these
-_NUMBERS = _INTEGERS | {Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL}
 PRIMARY_KEY, LAST_VALUE, LAST_NON_NULL_VALUE = "primary-key", "last_value", "last_non_null_value"
 COUNT = "count"  # writers store 1 for a value and 0 for NULL (`counted`), so that merging adds
 # functions that change a value if it is merged with itself
@@ -202,7 +201,7 @@ def _is_text(data_type: DataType) -> bool:
 
 
 def _number(kernel: Kernel) -> _Definition:
-    return _Definition(_fixed(kernel), lambda t: t.kind in _NUMBERS, "numbers", retracts=True)
+    return _Definition(_fixed(kernel), lambda t: t.kind in NUMBERS, "numbers", retracts=True)
 
 
 def _comparable(kernel: Kernel) -> _Definition:

@@ -21,17 +21,16 @@ from paimon_core.expressions.constants import scalar_of
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts
 from paimon_core.expressions.prune import rank
 from paimon_core.formats.registry import of_format
-from paimon_core.formats.trusted_bounds import FLOATS, TIMES, Mask, trusted
+from paimon_core.formats.trusted_bounds import Mask, trusted
 from paimon_core.manifests.entries import EntryColumns, Rows
+from paimon_core.spec.kinds import BINARIES, DAYS_AND_TIMES, FLOATS, INTEGERS, MOMENTS, STRINGS, TEXTS
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataType, DecimalType, Kind
 from paimon_core.store.data.column_stats import is_sorted_by_others, names_then
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 
-_INTEGERS = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.TIME))
-_TEXTS = frozenset((Kind.CHAR, Kind.VARCHAR))
-_BYTES = frozenset((Kind.BINARY, Kind.VARBINARY))
+_INTEGERS = INTEGERS | DAYS_AND_TIMES
 _LIMIT = 2**63
 _EXACT = Context(prec=80)
 
@@ -109,7 +108,7 @@ def _comparable(value: Any, data_type: DataType) -> Any:
     """Convert a value for comparison with bounds. Return None for a value that cannot be compared."""
     if data_type.kind in _INTEGERS and type(value) is int and -_LIMIT <= value < _LIMIT:
         return value
-    if data_type.kind in TIMES and isinstance(value, tuple) and -_LIMIT <= value[0] < _LIMIT:
+    if data_type.kind in MOMENTS and isinstance(value, tuple) and -_LIMIT <= value[0] < _LIMIT:
         return value[0]
     if data_type.kind is Kind.BOOLEAN and isinstance(value, bool):
         return int(value)
@@ -117,9 +116,9 @@ def _comparable(value: Any, data_type: DataType) -> Any:
         return value
     if isinstance(data_type, DecimalType) and isinstance(value, Decimal) and value.is_finite():
         return value if abs(value) < 10 ** (DecimalType.MAX_PRECISION - 1 - data_type.scale) else None
-    if data_type.kind in _BYTES and isinstance(value, bytes):
+    if data_type.kind in BINARIES and isinstance(value, bytes):
         return value
-    return value.encode() if data_type.kind in _TEXTS and isinstance(value, str) else None
+    return value.encode() if data_type.kind in TEXTS and isinstance(value, str) else None
 
 
 def _groups(store: TableStore, columns: EntryColumns, rows: Rows) -> Iterator[StatsGroup]:
@@ -161,7 +160,7 @@ def _may_hold(
 ) -> Mask:
     data_type, index, rows = group.schema.field_by_name[name].type, group.covered.index(name), int64_array(group.rows)
     low, high = (RowField(b.take(rows), len(group.covered), index) for b in bounds)
-    if data_type.kind in FLOATS | TIMES:
+    if data_type.kind in FLOATS | MOMENTS:
         return _numbers_may_hold((low, high), data_type, wanted, of_format(columns.names.take(rows), "orc"))
     excluded = np.zeros(len(group.rows), dtype=np.bool_)
     if wanted.high is not None:
@@ -176,7 +175,7 @@ def _may_hold(
 def _beyond(bounds: RowField, data_type: DataType, end: Any, *, above: bool) -> Mask:
     """Return for each bound whether it is certainly above the end of a range, or below without `above`."""
     compare = pc.greater if above else pc.less
-    if data_type.kind in _TEXTS | _BYTES:
+    if data_type.kind in STRINGS:
         return _known(compare(bounds.texts(), scalar_of(end, pa.binary())))
     if isinstance(data_type, DecimalType):
         found, digit = bounds.decimals(data_type), Decimal(1).scaleb(-data_type.scale)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from paimon_core.arrow.types import ROW_ID
 from paimon_core.expressions.predicate import Compare, In, Predicate, columns, conjuncts, only_on
 from paimon_core.expressions.prune import may_match
-from paimon_core.formats.trusted_bounds import TIMES
 from paimon_core.indexes.file_index.cursor import Rows as Positions
 from paimon_core.indexes.file_index.options import indexed_values
 from paimon_core.indexes.file_index.registry import INDEX_TYPES, POSITIONAL
@@ -29,6 +28,7 @@ from paimon_core.scan.pruning.entries import Range, prune_entries, ranges
 from paimon_core.scan.pruning.file_stats import FileStats
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing.murmur import bucket_of, murmur3_row
+from paimon_core.spec.kinds import MOMENTS
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
@@ -226,7 +226,7 @@ class FileFilter:
         if any(c is None for c in choices) or any(t.kind in _MANY_SPELLINGS for t in types):
             return None
         known = [c for c in choices if c is not None]
-        if any(t.kind in TIMES and any(map(_may_be_later, values)) for t, values in zip(types, known, strict=True)):
+        if any(t.kind in MOMENTS and any(map(_may_be_later, values)) for t, values in zip(types, known, strict=True)):
             return None
         if prod(map(len, known)) > _MOST_COMBINATIONS:
             return None

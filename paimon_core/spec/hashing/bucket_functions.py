@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import BUCKET_FUNCTION
+from paimon_core.spec.kinds import DAYS_AND_TIMES, NUMBERS, STRINGS
 from paimon_core.spec.types import DataField, Kind
 
 Words = NDArray[np.uint32]
@@ -24,13 +25,7 @@ _31 = np.uint32(31)
 
 
 _MOD_KINDS = (Kind.INT, Kind.BIGINT)
-_HIVE_KINDS = frozenset(
-    (
-        *(Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY),
-        *(Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE),
-        *(Kind.DECIMAL, Kind.DATE, Kind.TIME),
-    )
-)
+_HIVE_KINDS = NUMBERS | STRINGS | DAYS_AND_TIMES | {Kind.BOOLEAN}
 
 
 def check_bucket_key(fields: Sequence[DataField], kind: str) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.evolution import missing_column
-from paimon_core.formats.trusted_bounds import TIMES
+from paimon_core.spec.kinds import MOMENTS
 from paimon_core.spec.types import DataField, Kind
 
 _SECOND = timedelta(seconds=1)
@@ -27,7 +27,7 @@ def values_of_folder(
 
     `value_of` returns the value of a partition column, and None for any other column.
     """
-    found = {f.name: value_of(f.name) for f in fields if f.type.kind in TIMES or f.type.kind is Kind.CHAR}
+    found = {f.name: value_of(f.name) for f in fields if f.type.kind in MOMENTS or f.type.kind is Kind.CHAR}
     return {name: value for name, value in found.items() if value is not None and _may_differ(value)}
 
 

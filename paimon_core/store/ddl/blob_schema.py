@@ -20,6 +20,7 @@ from paimon_core.options import (
     TableOptions,
     names,
 )
+from paimon_core.spec.kinds import BINARIES
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType
 
@@ -29,7 +30,7 @@ _DIRECTIVES = {
     "__BLOB_VIEW_FIELD": BLOB_VIEW_FIELD,
 }
 _UNSUPPORTED = "__BLOB_VIEW_FIELD"
-_BINARIES = (Kind.BINARY, Kind.VARBINARY, Kind.BLOB)
+_BINARIES = BINARIES | {Kind.BLOB}
 _OPTIONS = tuple(_DIRECTIVES.values())
 
 

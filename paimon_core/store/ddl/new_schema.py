@@ -40,6 +40,7 @@ from paimon_core.options import (
 from paimon_core.options.scan_modes import SCAN_OPTIONS, check_one_version, check_scan_mode
 from paimon_core.options.support import check_option_types
 from paimon_core.spec.hashing.bucket_functions import check_bucket_key
+from paimon_core.spec.kinds import BINARIES, TEXTS
 from paimon_core.spec.schema import TableSchema, encode_schema, highest_field_id
 from paimon_core.spec.types import NESTED_KINDS, CollectionType, DataField, DataType, Kind, MapType, RowType
 from paimon_core.store.ddl.blob_schema import check_blobs, with_blobs
@@ -220,7 +221,7 @@ def _check_keys(schema: TableSchema) -> None:
 def _check_folders(schema: TableSchema) -> None:
     """Raise `InvalidSchemaError` if folders of partitions cannot be named, so that every write would fail."""
     for field in schema.partition_fields:
-        if field.type.kind in (Kind.BINARY, Kind.VARBINARY) and TableOptions(schema.options)[PARTITION_LEGACY_NAME]:
+        if field.type.kind in BINARIES and TableOptions(schema.options)[PARTITION_LEGACY_NAME]:
             raise InvalidSchemaError(
                 f"Partition column {field.name!r} cannot be of type {field.type.sql()}: names of folders cannot "
                 "contain its values. Partition by a STRING, for example by hex(…) of the values."
@@ -320,7 +321,7 @@ def _check_fields(schema: TableSchema, options: TableOptions) -> None:
                 f"Option {key!r} names a field within {columns!r}: such options are for whole columns only."
             )
     kind = options[ROW_KIND_FIELD]
-    if kind and _named(schema, ROW_KIND_FIELD.key, (kind,))[0].type.kind not in (Kind.CHAR, Kind.VARCHAR):
+    if kind and _named(schema, ROW_KIND_FIELD.key, (kind,))[0].type.kind not in TEXTS:
         raise InvalidOptionError(
             f"Option '{ROW_KIND_FIELD.key}' cannot name {kind!r}: the column must be of type STRING."
         )

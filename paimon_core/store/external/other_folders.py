@@ -18,6 +18,7 @@ import pyarrow as pa
 from paimon_core.arrow.binary_rows import scalar_value
 from paimon_core.errors import InvalidDataError
 from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.spec.kinds import INTEGERS
 from paimon_core.spec.paths import escape_path_name
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.spec.value_texts import cast_text, internal_text
@@ -25,7 +26,7 @@ from paimon_core.store.partitions import partition_value
 from paimon_core.store.table_store import TableStore
 
 _NULL_OF_PYTHON = "None"
-_ALIKE = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.VARCHAR))  # one text by all rules
+_ALIKE = INTEGERS | {Kind.VARCHAR}  # one text by all rules
 
 
 def other_places(store: TableStore, path: str) -> Iterator[str]:

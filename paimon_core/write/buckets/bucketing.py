@@ -24,12 +24,12 @@ from paimon_core.spec.hashing.bucket_functions import (
     mod_bucket,
 )
 from paimon_core.spec.hashing.murmur import bucket_of
+from paimon_core.spec.kinds import FLOATS, STRINGS
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import NESTED_KINDS, DataField, DataType, DecimalType, Kind
 from paimon_core.store.table_store import TableStore
 
 _SIGNED = {1: np.int8, 2: np.int16, 4: np.int32}
-_BYTES_KINDS = (Kind.CHAR, Kind.VARCHAR, Kind.BINARY, Kind.VARBINARY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _hashed_without_key(schema: TableSchema, buckets: int) -> tuple[DataField, .
 def _hive_hash(column: pa.Array, data_type: DataType) -> NDArray[np.uint32]:
     """Return the hash of each value, 0 for NULL; shape (rows,)."""
     kind = data_type.kind
-    if kind in _BYTES_KINDS:
+    if kind in STRINGS:
         lengths = byte_lengths(column)
         return hive_bytes(padded_bytes(column, int(lengths.max(initial=0))), lengths)
     if isinstance(data_type, DecimalType):
@@ -91,7 +91,7 @@ def _hive_hash(column: pa.Array, data_type: DataType) -> NDArray[np.uint32]:
         return hive_decimal(
             np.ascontiguousarray(halves[:, 0]), np.ascontiguousarray(halves[:, 1]).view(np.int64), data_type.scale
         )
-    if kind in (Kind.FLOAT, Kind.DOUBLE):
+    if kind in FLOATS:
         values = fixed_values(column, np.float32 if kind is Kind.FLOAT else np.float64) + 0.0  # -0.0 is 0.0
         values[np.isnan(values)] = np.nan
         return hive_int(values.view(np.int32)) if kind is Kind.FLOAT else hive_long(values.view(np.int64))

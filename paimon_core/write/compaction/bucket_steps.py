@@ -44,6 +44,7 @@ from paimon_core.options import (
     MERGE_ENGINE,
 )
 from paimon_core.spec.binary_row import decode_row
+from paimon_core.spec.kinds import INTEGERS
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.types import Kind
 from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
@@ -52,7 +53,7 @@ from paimon_core.write.files.changelog_files import changelog_store, compared_co
 from paimon_core.write.files.data_files import DataFileWriter, FileRole
 
 # For these types, values have the same order as keys, so a range of values prunes files by their keys.
-_ORDERED = frozenset((Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.VARCHAR))
+_ORDERED = INTEGERS | {Kind.DATE, Kind.VARCHAR}
 
 
 @dataclass(slots=True)

@@ -20,6 +20,7 @@ from sqlglot.tokens import Token, TokenType
 
 from paimon_core.arrow.patterns import Pattern
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, PaimonError, UnsupportedFeatureError
+from paimon_core.spec.kinds import FLOATS, MOMENTS, NUMBERS, TEXTS
 from paimon_core.spec.types import (
     BIGINT,
     BOOLEAN,
@@ -40,18 +41,7 @@ from paimon_core.spec.types import (
 )
 from paimon_sql.python.where.bound import CAST, COLUMN, Bound, condition_of, literal
 from paimon_sql.python.where.casts import check_castable, text_moment
-from paimon_sql.python.where.coercion import (
-    COMPARED,
-    FLOATS,
-    MOMENTS,
-    NUMBERS,
-    TEXTS,
-    TIMESTAMP,
-    TIMESTAMP_LTZ,
-    common_type,
-    result_type,
-    spark_type,
-)
+from paimon_sql.python.where.coercion import COMPARED, TIMESTAMP, TIMESTAMP_LTZ, common_type, result_type, spark_type
 from paimon_sql.python.where.evaluation import value_of
 
 _TYPES: dict[exp.DType, DataType] = {

@@ -5,6 +5,7 @@ The values are computed by `paimon_core.arrow.casts`; this module checks them as
 
 from __future__ import annotations
 
+from collections.abc import Set
 from datetime import tzinfo
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -15,32 +16,43 @@ import pyarrow.compute as pc
 from paimon_core.arrow.casts import cast_column
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.spec.kinds import FLOATS, INTEGERS, MOMENTS, NUMBERS, TEXTS, KindColumn
 from paimon_core.spec.types import DataType, DecimalType, Kind
 from paimon_core.time_zones import epoch_moment, wall_moment
-from paimon_sql.python.where.coercion import FLOATS, INTEGERS, MOMENTS, NUMBERS, TEXTS
 
 _INTEGER, _NUMBER = r"^[+-]?[0-9]+$", r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _FLOAT = rf"(?i)({_NUMBER[:-1]}[fd]?$)|^[+-]?(infinity|inf|nan)$"
 _DATE = r"^[0-9]{4}(-[0-9]{1,2}(-[0-9]{1,2}([T ].*)?)?)?$"
 _BOOLEAN = r"(?i)^(t|true|y|yes|1|f|false|n|no|0)$"
-_SPELLINGS = {**dict.fromkeys(INTEGERS, _INTEGER), **dict.fromkeys(FLOATS, _FLOAT), Kind.DECIMAL: _NUMBER}
-_SPELLINGS |= {Kind.BOOLEAN: _BOOLEAN, Kind.DATE: _DATE}
+_SPELLINGS: KindColumn[str] = KindColumn(
+    {
+        Kind.BOOLEAN: _BOOLEAN,
+        **dict.fromkeys(INTEGERS, _INTEGER),
+        **dict.fromkeys(FLOATS, _FLOAT),
+        Kind.DECIMAL: _NUMBER,
+        Kind.DATE: _DATE,
+    },
+    others="CHAR VARCHAR BINARY VARBINARY BLOB TIME TIMESTAMP TIMESTAMP_LTZ ARRAY MAP MULTISET ROW VARIANT",
+)
 _SPACES = "".join(map(chr, range(33)))
-_PAIRS = {
-    Kind.BOOLEAN: (*NUMBERS, *TEXTS),
-    Kind.DATE: (*TEXTS, *MOMENTS),
-    Kind.TIMESTAMP: (Kind.DATE, Kind.TIMESTAMP_LTZ),
-    Kind.TIMESTAMP_LTZ: (Kind.DATE, Kind.TIMESTAMP),
-    Kind.VARCHAR: (*INTEGERS, Kind.BOOLEAN, Kind.DECIMAL, Kind.DATE, *MOMENTS, *FLOATS, Kind.CHAR),
-    **dict.fromkeys(NUMBERS, (*NUMBERS, *TEXTS, Kind.BOOLEAN)),
-}
+_PAIRS: KindColumn[Set[Kind]] = KindColumn(
+    {
+        Kind.BOOLEAN: NUMBERS | TEXTS,
+        **dict.fromkeys(NUMBERS, NUMBERS | TEXTS | {Kind.BOOLEAN}),
+        Kind.VARCHAR: NUMBERS | MOMENTS | {Kind.BOOLEAN, Kind.DATE, Kind.CHAR},
+        Kind.DATE: TEXTS | MOMENTS,
+        Kind.TIMESTAMP: {Kind.DATE, Kind.TIMESTAMP_LTZ},
+        Kind.TIMESTAMP_LTZ: {Kind.DATE, Kind.TIMESTAMP},
+    },
+    others="CHAR BINARY VARBINARY BLOB TIME ARRAY MAP MULTISET ROW VARIANT",
+)
 
 
 def check_castable(source: DataType, target: DataType, *, is_literal: bool) -> None:
     """Raises `UnsupportedFeatureError` for a cast that is not computed here. `is_literal`: the value is a constant."""
     if source == target or (is_literal and source.kind in TEXTS and target.kind in MOMENTS):
         return
-    if source.kind not in _PAIRS.get(target.kind, ()):
+    if source.kind not in _PAIRS.get(target.kind, frozenset()):
         raise UnsupportedFeatureError(
             f"where cannot cast {source.sql()} to {target.sql()}: filter the result of the scan instead."
         )

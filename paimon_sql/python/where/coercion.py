@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.spec.kinds import FLOATS, INTEGERS, MOMENTS, NUMBERS, TEXTS
 from paimon_core.spec.types import (
     BIGINT,
     BYTES,
@@ -20,14 +21,9 @@ from paimon_core.spec.types import (
 )
 
 TIMESTAMP, TIMESTAMP_LTZ = TimeType(Kind.TIMESTAMP), TimeType(Kind.TIMESTAMP_LTZ)  # of microseconds, as Spark's are
-INTEGERS = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
-FLOATS = (Kind.FLOAT, Kind.DOUBLE)
-NUMBERS = (*INTEGERS, *FLOATS, Kind.DECIMAL)
-TEXTS = (Kind.CHAR, Kind.VARCHAR)
-MOMENTS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
-COMPARED = (*NUMBERS, *TEXTS, Kind.VARBINARY, *MOMENTS, Kind.DATE, Kind.BOOLEAN)
-_WIDTHS = {Kind.TINYINT: 0, Kind.SMALLINT: 1, Kind.INT: 2, Kind.BIGINT: 3, Kind.FLOAT: 4, Kind.DOUBLE: 5}
+COMPARED = NUMBERS | TEXTS | MOMENTS | {Kind.VARBINARY, Kind.DATE, Kind.BOOLEAN}
 _BY_WIDTH = (TINYINT, SMALLINT, INT, BIGINT, FLOAT, DOUBLE)
+_WIDTHS = {data_type.kind: width for width, data_type in enumerate(_BY_WIDTH)}
 _DIGITS = {Kind.TINYINT: 3, Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 20}
 _MAX_DIGITS, _MIN_SCALE = 38, 6
 
@@ -82,7 +78,7 @@ def _wider_number(left: DataType, right: DataType) -> DataType:
         # too many digits: Spark keeps the ones before the point
         return DecimalType(precision=min(whole + scale, _MAX_DIGITS), scale=min(scale, max(0, _MAX_DIGITS - whole)))
     width = max(_WIDTHS[left.kind], _WIDTHS[right.kind])
-    is_mixed = {left.kind, right.kind} & set(INTEGERS)
+    is_mixed = {left.kind, right.kind} & INTEGERS
     return DOUBLE if _BY_WIDTH[width] is FLOAT and is_mixed else _BY_WIDTH[width]
 
 

@@ -19,10 +19,11 @@ import pyarrow.compute as pc
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.constants import array_of, scalar_of
+from paimon_core.spec.kinds import FLOATS, MOMENTS
 from paimon_core.spec.types import DataType, DecimalType, Kind
 from paimon_sql.python.where.bound import CAST, COLUMN, LITERAL, Bound, nodes
 from paimon_sql.python.where.casts import cast_values
-from paimon_sql.python.where.coercion import FLOATS, MOMENTS, as_decimal
+from paimon_sql.python.where.coercion import as_decimal
 
 _DIGITS_OF_FACTOR, _DIGITS_OF_TERM, _DIGITS_OF_RESULT = 38, 75, 76  # that Arrow computes with, without an overflow
 _FAILING = frozenset((CAST, "+", "-", "*", "/", "%", "div", "negative", "abs"))

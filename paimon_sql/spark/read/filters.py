@@ -16,13 +16,13 @@ from paimon_core.expressions.predicate import (
 )
 from paimon_core.expressions.terms import predicate_of
 from paimon_core.indexes.file_index.options import value_name
+from paimon_core.spec.kinds import FLOATS, MOMENTS
 from paimon_core.spec.types import DataField, Kind
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.expressions import with_map_values
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.pushdown import translated
 
-_TIMESTAMPS = (Kind.TIMESTAMP, Kind.TIMESTAMP_LTZ)
 _GREGORIAN = -141_427  # 1582-10-15 as epoch days
 
 
@@ -73,8 +73,8 @@ def spark_prunes_soundly(predicate: Predicate, fields: Mapping[str, DataField]) 
         case _:
             column, literals = predicate.column, ()
     kind = fields[column].type.kind
-    if kind in _TIMESTAMPS:
+    if kind in MOMENTS:
         return all(millis >= _GREGORIAN * 86_400_000 for millis, _ in literals)
     if kind is Kind.DATE:
         return all(days >= _GREGORIAN for days in literals)
-    return kind not in (Kind.FLOAT, Kind.DOUBLE)
+    return kind not in FLOATS

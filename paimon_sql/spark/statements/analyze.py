@@ -14,9 +14,10 @@ from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.object_table import is_object_table
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.kinds import NESTED_KINDS
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.statistics import TableStatistics
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField
 from paimon_core.spec.value_texts import bound_text
 from paimon_core.table import Table
 from paimon_sql.catalog.base import with_databases
@@ -28,7 +29,6 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.statements.commands import FunctionCommand, TableCommand
 from paimon_sql.spark.tables.catalog import SparkCatalog
 
-_WITHOUT_STATISTICS = (Kind.ARRAY, Kind.MAP, Kind.MULTISET, Kind.ROW, Kind.VARIANT)
 _NO_SCAN = "NOSCAN is ineffective with paimon: leave it out, to count the rows."
 ANALYZE_TABLES = re.compile(r"\banalyze\s+tables\b", re.IGNORECASE)
 _COUNTS = ("distinctCount", "nullCount", "avgLen", "maxLen")
@@ -99,7 +99,7 @@ class AnalyzeStatement(TableCommand):
             if field is None:
                 known = ", ".join(f.name for f in schema.fields)
                 raise InvalidSchemaError(f"Column {name} not found in {self.identifier}; it has {known}.")
-            if field.type.kind in _WITHOUT_STATISTICS:
+            if field.type.kind in NESTED_KINDS:
                 raise UnsupportedFeatureError(
                     f"Analyzing on col: {field.name}, data type: {field.type.sql()} is not supported: name the columns "
                     "of plain types after FOR COLUMNS."

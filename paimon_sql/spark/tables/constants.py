@@ -15,7 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from paimon_core.errors import InvalidSchemaError
-from paimon_core.spec.types import CollectionType, DataField, Kind, MapType, RowType
+from paimon_core.spec.kinds import BINARIES, TEXTS
+from paimon_core.spec.types import CollectionType, DataField, MapType, RowType
 from paimon_core.store.ddl.schema_changes import SchemaChange, UpdateColumnDefault
 from paimon_sql.spark.jvm.frames import tables_read
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -23,7 +24,6 @@ from paimon_sql.spark.types import string_types, to_struct
 
 # texts with the same meaning in Spark and other engines of Paimon: a number, a string without escapes, NULL
 _PLAIN = re.compile(r"""[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|'[^'\\]*'|"[^"\\]*"|null|true|false""", re.IGNORECASE)
-_QUOTED = (Kind.CHAR, Kind.VARCHAR)
 
 
 def with_constants(session: SessionBridge, fields: Sequence[DataField]) -> tuple[DataField, ...]:
@@ -66,11 +66,11 @@ def _constant(session: SessionBridge, field: DataField, text: str) -> str:
         return "null"
     if _is_binary(field):
         return f"'{_text_of_bytes(field, text, found)}'"
-    return str(found) if _PLAIN.fullmatch(found) and field.type.kind not in _QUOTED else f"'{found}'"
+    return str(found) if _PLAIN.fullmatch(found) and field.type.kind not in TEXTS else f"'{found}'"
 
 
 def _is_binary(field: DataField) -> bool:
-    return field.type.kind in (Kind.BINARY, Kind.VARBINARY)
+    return field.type.kind in BINARIES
 
 
 def _text_of_bytes(field: DataField, text: str, digits: str) -> str:

@@ -9,8 +9,8 @@ from pyspark.sql.types import StructField, StructType
 from paimon_core.arrow.evolution import spelled
 from paimon_core.errors import InvalidDataError
 from paimon_core.options import HIVE_PARTITION_ORDER, TableOptions
+from paimon_core.spec.kinds import BINARIES
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import Kind
 from paimon_sql.spark.jvm.commands import with_columns
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Insert
@@ -29,7 +29,7 @@ def check_partition_bytes(schema: TableSchema, spec: Mapping[str, str | None]) -
 
     The parser hands on text, and puts U+FFFD in place of bytes that are not UTF-8.
     """
-    raw = [f.name for f in schema.partition_fields if f.type.kind in (Kind.BINARY, Kind.VARBINARY)]
+    raw = [f.name for f in schema.partition_fields if f.type.kind in BINARIES]
     for name, text in spec.items():
         if text is not None and "\ufffd" in text and spelled(raw, name) is not None:
             raise InvalidDataError(

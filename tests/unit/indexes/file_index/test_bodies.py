@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from paimon_core.errors import CorruptFileError, InvalidOptionError
+from paimon_core.errors import CorruptFileError, InvalidOptionError, UnsupportedVersionError
 from paimon_core.expressions.predicate import Compare, In, IsNotNull, IsNull, Predicate
 from paimon_core.indexes.file_index.bloom_filter import BloomFilter
 from paimon_core.indexes.file_index.container import body_of, decode_head, encode_container
@@ -139,7 +139,7 @@ def test_containers_hold_what_was_put_in() -> None:
     st.data(),
 )
 def test_damaged_bytes_are_refused(kind: str, text: bool, data: st.DataObject) -> None:
-    """Whatever the bytes: an answer, or `CorruptFileError`."""
+    """Whatever the bytes: an answer, `CorruptFileError`, or an error for the version byte of a later format."""
     text = text and kind != "bsi"
     index_type, _, version = kind.partition(" ")
     data_type, values = (STRING, TEXTS) if text else (BIGINT, ROWS)
@@ -160,6 +160,8 @@ def test_damaged_bytes_are_refused(kind: str, text: bool, data: st.DataObject) -
             ask(IsNull("c"), data_type, index_type, damaged)
     except CorruptFileError as error:
         assert "FILE" in str(error) and "rewrite_file_index" in str(error)
+    except UnsupportedVersionError as error:
+        assert "FILE" in str(error) and "file-index.read.enabled" in str(error)
 
 
 def test_filters_that_do_not_exist() -> None:
