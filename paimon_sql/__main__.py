@@ -12,6 +12,10 @@ def main() -> int:
     words = sys.argv[1:]
     if words[:1] and words[0] in TABLE_COMMANDS:
         return run_table_command(words)
+    if words[:1] == ["ui"]:
+        from paimon_sql.shell.ui import run_ui  # noqa: PLC0415  other commands need none of it
+
+        return run_ui(words[1:])
     from paimon_sql.shell.main import main as run_shell  # noqa: PLC0415  it imports PySpark
 
     return run_shell()

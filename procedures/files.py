@@ -11,7 +11,7 @@ from paimon_core.maintenance.orphans import search as orphans
 from paimon_core.maintenance.orphans.search import drop_missing, missing_files, purge
 from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.object_table import ObjectTable, is_object_table
-from paimon_core.spec.identifier import Identifier, sql_name, sql_string
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.folders import LOCATION
 from paimon_sql.catalog.listing import of_some
@@ -121,13 +121,8 @@ def advise(context: ProcedureContext, table: str) -> Rows:
     result is empty if no rule applies.
     """
     target = context.load_table(table)
-    names = target.identifier.database, target.identifier.table
-    fields = {
-        "call": f"CALL {sql_name(context.name, 'sys')}",
-        "name": sql_string(sql_name(*names)),
-        "table": sql_name(context.name, *names),
-    }
-    return [(a.fact, a.reason, a.statement.format(**fields)) for a in advice.advise(advice.figures_of(target.store))]
+    given = advice.advise(advice.figures_of(target.store))
+    return [(a.fact, a.reason, a.for_table(context.name, target.identifier)) for a in given]
 
 
 def _location(context: ProcedureContext, target: str) -> str:

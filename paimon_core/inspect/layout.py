@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
+from enum import StrEnum
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.options import PARTITION_DEFAULT_NAME, SMALL_FILE_RATIO
 from paimon_core.scan.time_travel import snapshot_of_options
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.manifest import moment
+from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.features import check_selectable
-from paimon_core.store.manifests import live_files
+from paimon_core.store.live_table import live_table
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.text import partition_path
 from paimon_core.time_zones import wall_clock_elsewhere
@@ -19,6 +23,7 @@ from paimon_core.write.files.data_files import target_file_size
 
 MOST_PARTITIONS = 40
 _SMALLEST = 1024  # bytes; the first class of sizes ends here, each other class is four times as large
+_BOUNDS = np.array([_SMALLEST * 4**n for n in range(27)], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +79,85 @@ class PartitionSizes:
     size: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSummary:
+    """The latest snapshot, and the numbers of its data files, their bytes, their rows before merging, their partitions
+    and buckets.
+    """
+
+    snapshot: Snapshot | None
+    files: int
+    size: int
+    rows: int
+    partitions: int
+    buckets: int
+
+
+class FileOrder(StrEnum):
+    """An order of data files, for pages of a list."""
+
+    LARGEST = "largest"
+    SMALLEST = "smallest"
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    LEVEL = "level"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFile:
+    """A data file: its name, its partition as `a=1/b=2`, and the time of its creation in the session's zone."""
+
+    name: str
+    partition: str
+    bucket: int
+    level: int
+    rows: int
+    size: int
+    created: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFiles:
+    """A part of the list of all `count` files, from number `start` on."""
+
+    files: tuple[ListedFile, ...]
+    start: int
+    count: int
+
+
+def table_summary(store: TableStore) -> TableSummary:
+    """Return the summary of a table. Raises as `file_sizes`."""
+    check_selectable(store)
+    snapshot = snapshot_of_options(store, store.zone)
+    found = live_table(store, snapshot)
+    buckets = found.group_by(["partition", "bucket"]).aggregate([])
+    return TableSummary(
+        snapshot=snapshot,
+        files=found.num_rows,
+        size=_total(found["size"]),
+        rows=_total(found["rows"]),
+        partitions=len(buckets["partition"].unique()),
+        buckets=buckets.num_rows,
+    )
+
+
 def file_sizes(store: TableStore) -> FileSizes:
     """Return the files of a table by size. Raises as `check_selectable`, and `CorruptFileError`, `StorageError`."""
-    files = [e.file for e in _files(store)]
-    classes: dict[int, list[int]] = defaultdict(list)
-    for f in files:
-        classes[_class(f.file_size)].append(f.file_size)
-    every = range(min(classes, default=0), max(classes, default=-1) + 1)
+    found = _files(store)
+    sizes = found["size"].to_numpy()
+    numbers = np.searchsorted(_BOUNDS, sizes, side="right")
+    counts = np.bincount(numbers)
+    totals = [int(sizes[numbers == n].sum()) for n in range(len(counts))]
+    first = int(numbers.min(initial=len(counts)))
     target = target_file_size(store)
     bound = int(target * store.options[SMALL_FILE_RATIO])
     return FileSizes(
-        tuple(SizeClass(_SMALLEST * 4**n, len(classes[n]), sum(classes[n])) for n in every),
-        len(files),
-        sum(f.file_size for f in files),
-        sum(f.row_count for f in files),
+        tuple(SizeClass(_SMALLEST * 4**n, int(counts[n]), totals[n]) for n in range(first, len(counts))),
+        len(sizes),
+        sum(totals),
+        _total(found["rows"]),
         target,
-        sum(f.file_size < bound for f in files),
+        int((sizes < bound).sum()),
         bound,
     )
 
@@ -98,38 +166,73 @@ def partition_sizes(store: TableStore) -> PartitionSizes:
     """Return the partitions of a table by size; a table without partitions has one, called "". Raises as
     `file_sizes`.
     """
-    groups: dict[bytes, list[ManifestEntry]] = defaultdict(list)
-    for entry in _files(store):
-        groups[entry.partition].append(entry)
-    found = sorted((_partition(store, p, es) for p, es in groups.items()), key=lambda p: (-p.size, p.name))
-    return PartitionSizes(tuple(found[:MOST_PARTITIONS]), len(found), sum(p.size for p in found))
+    found = _files(store)
+    sums = [("size", "sum"), ("size", "count"), ("rows", "sum"), ("created", "max")]
+    buckets = found.group_by(["partition", "bucket"]).aggregate(sums)
+    more = [("size_sum", "sum"), ("size_sum", "count"), ("size_sum", "max")]
+    more += [("size_count", "sum"), ("rows_sum", "sum"), ("created_max", "max")]
+    groups = buckets.group_by("partition").aggregate(more).to_pylist()
+    names = _names(store, [g["partition"] for g in groups])
+    made = [
+        PartitionSize(
+            name,
+            g["size_count_sum"],
+            g["rows_sum_sum"],
+            g["size_sum_sum"],
+            g["size_sum_count"],
+            g["size_sum_max"],
+            _moment(g["created_max_max"], store.zone),
+        )
+        for name, g in zip(names, groups, strict=True)
+    ]
+    made.sort(key=lambda p: (-p.size, p.name))
+    return PartitionSizes(tuple(made[:MOST_PARTITIONS]), len(made), sum(p.size for p in made))
 
 
-def _files(store: TableStore) -> list[ManifestEntry]:
-    check_selectable(store)
-    return [e for e in live_files(store, snapshot_of_options(store, store.zone)).values() if e.bucket >= 0]
-
-
-def _class(size: int) -> int:
-    number = 0
-    while size >= _SMALLEST * 4**number:
-        number += 1
-    return number
-
-
-def _partition(store: TableStore, partition: bytes, entries: Iterable[ManifestEntry]) -> PartitionSize:
-    files, buckets = [], defaultdict[int, int](int)
-    for entry in entries:
-        files.append(entry.file)
-        buckets[entry.bucket] += entry.file.file_size
-    name = partition_path(store.schema.partition_fields, partition, store.options[PARTITION_DEFAULT_NAME], store.zone)
-    last = max((f.creation_time.replace(tzinfo=None) for f in files if f.creation_time is not None), default=None)
-    return PartitionSize(
-        name,
-        len(files),
-        sum(f.row_count for f in files),
-        sum(buckets.values()),
-        len(buckets),
-        max(buckets.values()),
-        None if last is None else wall_clock_elsewhere(last, store.zone),
+def listed_files(store: TableStore, order: FileOrder, start: int, most: int) -> ListedFiles:
+    """Return at most `most` files of the list in an order, from number `start` on. Raises as `file_sizes`."""
+    found = _files(store)
+    column, way = {
+        FileOrder.LARGEST: ("size", "descending"),
+        FileOrder.SMALLEST: ("size", "ascending"),
+        FileOrder.NEWEST: ("created", "descending"),
+        FileOrder.OLDEST: ("created", "ascending"),
+        FileOrder.LEVEL: ("level", "ascending"),
+    }[order]
+    chosen = pc.sort_indices(found, sort_keys=[(column, way), ("name", "ascending")])[start : start + most]
+    rows = found.take(chosen).to_pylist()
+    names = dict(zip(partitions := list({r["partition"] for r in rows}), _names(store, partitions), strict=True))
+    files = tuple(
+        ListedFile(
+            name=r["name"].decode("utf-8", "replace"),
+            partition=names[r["partition"]],
+            bucket=r["bucket"],
+            level=r["level"],
+            rows=r["rows"],
+            size=r["size"],
+            created=_moment(r["created"], store.zone),
+        )
+        for r in rows
     )
+    return ListedFiles(files, start, found.num_rows)
+
+
+def _files(store: TableStore) -> pa.Table:
+    check_selectable(store)
+    return live_table(store, snapshot_of_options(store, store.zone))
+
+
+def _names(store: TableStore, partitions: list[bytes]) -> list[str]:
+    fields, default = store.schema.partition_fields, store.options[PARTITION_DEFAULT_NAME]
+    return [partition_path(fields, partition, default, store.zone) for partition in partitions]
+
+
+def _total(column: pa.ChunkedArray) -> int:
+    return pc.sum(column).as_py() or 0
+
+
+def _moment(millis: int | None, zone: tzinfo | None) -> datetime | None:
+    """Return the wall clock of a zone for a wall clock of this process."""
+    if millis is None:
+        return None
+    return wall_clock_elsewhere(moment(millis).replace(tzinfo=None), zone)

@@ -36,7 +36,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The newest commits of a table, from old to young.
+    """Some of the `count` commits of a table, from old to young; the newest `skipped` ones are left out.
 
     `expired` snapshots no longer exist, and `hidden` older ones are not listed. `kept` are tags of snapshots that are
     not among the commits: name and snapshot.
@@ -46,6 +46,7 @@ class Timeline:
     expired: int
     hidden: int
     kept: tuple[tuple[str, int], ...]
+    count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +63,21 @@ class Ref:
     time: datetime | None
 
 
-def timeline(store: TableStore) -> Timeline:
-    """Return the newest commits of a table. Raises as `check_selectable`, and `CorruptFileError`, `StorageError`."""
+def timeline(store: TableStore, skipped: int = 0) -> Timeline:
+    """Return the newest commits of a table, or those before the newest `skipped` ones. Raises as `check_selectable`,
+    and `CorruptFileError`, `StorageError`.
+    """
     check_selectable(store)
     ids = snapshot_ids(store)
-    found = existing_snapshots(store, ids[-MOST_COMMITS:])
+    end = max(0, len(ids) - skipped)
+    found = existing_snapshots(store, ids[max(0, end - MOST_COMMITS) : end])
     names: dict[int, list[str]] = defaultdict(list)
     for tag in readable_tags(store):
         names[tag.snapshot.id].append(tag.name)
     shown = {s.id for s in found}
     kept = [(name, number) for number, some in sorted(names.items()) if number not in shown for name in some]
     commits = tuple(_commit(store, s, tuple(names.get(s.id, ()))) for s in found)
-    return Timeline(commits, ids[0] - 1 if ids else 0, max(0, len(ids) - MOST_COMMITS), tuple(kept))
+    return Timeline(commits, ids[0] - 1 if ids else 0, max(0, end - MOST_COMMITS), tuple(kept), len(ids))
 
 
 def refs(store: TableStore) -> tuple[Ref, ...]:

@@ -6,7 +6,7 @@ only if its statement would change something, by the same limits as the statemen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -26,17 +26,15 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.options.support import OPTIONS
-from paimon_core.spec.identifier import sql_string
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.identifier import Identifier, sql_name, sql_string
 from paimon_core.store.features import check_selectable
 from paimon_core.store.indexes.index_files import deletion_files
-from paimon_core.store.manifests import live_files
+from paimon_core.store.live_table import live_table
 from paimon_core.store.snapshots import earliest_snapshot, latest_snapshot, snapshot_ids
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.files.data_files import target_file_size
 
 _MIB = 2**20
-_FILES = pa.schema({"partition": pa.binary(), **dict.fromkeys(("bucket", "level", "size", "rows"), pa.int64())})
 LARGEST_BUCKET = 2048 * _MIB  # bytes; Paimon's documentation recommends 200 MB to 1 GB a bucket
 SMALLEST_BUCKET = 8 * _MIB
 FEW_BUCKETS = 4  # that many never are too many
@@ -57,14 +55,23 @@ class Advice:
     reason: str
     statement: str
 
+    def for_table(self, catalog: str, identifier: Identifier) -> str:
+        """Return the statement for a table of a catalog."""
+        names = identifier.database, identifier.name
+        return self.statement.format(
+            call=f"CALL {sql_name(catalog, 'sys')}",
+            name=sql_string(sql_name(*names)),
+            table=sql_name(catalog, *names),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """The state of a table, as far as rules need it.
 
-    `files` are the live data files of the latest snapshot: columns `partition` (bytes), `bucket`, `level`, `size`
-    (bytes) and `rows`. `target_size` is the size in bytes at which a data file ends. `deleted` rows of the files are
-    marked by deletion vectors. `oldest` is the age of the oldest snapshot in milliseconds.
+    `files` are the live data files of the latest snapshot, as `live_table` returns them. `target_size` is the size in
+    bytes at which a data file ends. `deleted` rows of the files are marked by deletion vectors. `oldest` is the age of
+    the oldest snapshot in milliseconds.
     """
 
     options: TableOptions
@@ -82,8 +89,7 @@ def figures_of(store: TableStore) -> Figures:
     """Return the figures of a table. Raises as `check_selectable`, and `CorruptFileError`, `StorageError`."""
     check_selectable(store)
     snapshot = latest_snapshot(store)
-    files = files_table(live_files(store, snapshot).values())
-    figures = Figures(store.options, store.has_primary_key, files, target_file_size(store))
+    figures = Figures(store.options, store.has_primary_key, live_table(store, snapshot), target_file_size(store))
     oldest = earliest_snapshot(store)
     if snapshot is None or oldest is None:
         return figures
@@ -97,13 +103,6 @@ def figures_of(store: TableStore) -> Figures:
         rows=snapshot.total_record_count,
         has_statistics=snapshot.statistics is not None,
     )
-
-
-def files_table(entries: Iterable[ManifestEntry]) -> pa.Table:
-    """Return files as the table of `Figures`."""
-    rows = [(e.partition, e.bucket, e.file.level, e.file.file_size, e.file.row_count) for e in entries]
-    columns = zip(*rows, strict=True) if rows else ((),) * len(_FILES)
-    return pa.table([pa.array(c, t) for c, t in zip(columns, _FILES.types, strict=True)], schema=_FILES)
 
 
 def advise(figures: Figures) -> list[Advice]:

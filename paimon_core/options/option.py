@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from math import isfinite
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.secrets import redacted
@@ -234,6 +234,23 @@ class Option(Generic[_T]):
         if self.key in values:
             return self.key
         return next((k for k in self.aliases if k in values), None) if self.aliases else None
+
+
+def default_text(option: Option[Any]) -> str:
+    """Return the default of an option as users spell it, "" for none."""
+    value: object = option.default
+    parse: object = option.parse.parse if isinstance(option.parse, AtLeast) else option.parse
+    if value is None or isinstance(value, bool):
+        return "" if value is None else str(value).lower()
+    if isinstance(value, Mapping):
+        return ",".join(f"{level}:{said}" for level, said in value.items())
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    if parse not in (memory_size, duration) or not isinstance(value, int):
+        return str(value)
+    units = _SIZE_UNITS if parse is memory_size else _DURATION_UNITS
+    scale = next((s for s in sorted(units, reverse=True) if value and value % s == 0), 1)
+    return f"{value // scale} {units[scale][1 if units is _SIZE_UNITS or scale == 1 else 0]}"
 
 
 @dataclass(frozen=True)

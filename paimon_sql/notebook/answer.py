@@ -13,7 +13,7 @@ from IPython.display import HTML, ProgressBar, display
 
 from paimon_core.escapes import visible
 from paimon_sql.shell.render import Result, table
-from paimon_sql.shell.values import is_number
+from paimon_sql.values import is_number
 
 MAX_COLUMNS = 60
 MAX_CELL = 200  # characters of a value

@@ -54,18 +54,18 @@ class Picture:
     rows: tuple[tuple[Any, ...], ...]
     lines: Callable[[int], Iterable[str]]
 
-    def svg(self) -> str:
-        """Return the picture as an SVG document."""
+    def svg(self, *, styled: bool = True) -> str:
+        """Return the picture as an SVG document; see `document`."""
         height, body = self.drawing
         head = (label(16, 26, self.title, "title"), label(16, 46, self.summary, "note"))
-        return document(self.title, self.summary, height, (*head, *body))
+        return document(self.title, self.summary, height, (*head, *body), styled=styled)
 
-    def html(self) -> str:
-        """Return the picture and the table of its values as a piece of HTML, without scripts."""
+    def html(self, *, styled: bool = True) -> str:
+        """Return the picture and the table of its values as a piece of HTML, without scripts; see `document`."""
         head = "".join(f'<th scope="col">{shown(c)}</th>' for c in self.columns)
         rows = "".join("<tr>" + "".join(f"<td>{shown(_cell(v))}</td>" for v in row) + "</tr>" for row in self.rows)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        return f"<figure>{self.svg()}<details><summary>Values</summary>{table}</details></figure>"
+        return f"<figure>{self.svg(styled=styled)}<details><summary>Values</summary>{table}</details></figure>"
 
     def text(self, width: int = 100) -> str:
         """Return the picture as lines of at most `width` characters, which no terminal reads as commands."""

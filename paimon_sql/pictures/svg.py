@@ -60,16 +60,21 @@ def dot(x: float, y: float, name: str, title: str = "") -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" class="{name}"><title>{shown(title)}</title></circle>'
 
 
-def document(title: str, description: str, height: float, body: Iterable[str]) -> str:
-    """Return a whole picture; screen readers read its title and description."""
+def document(title: str, description: str, height: float, body: Iterable[str], *, styled: bool = True) -> str:
+    """Return a whole picture; screen readers read its title and description. Without its style (`styled`), the page
+    around it must have `style`.
+    """
+    own = f"<style>{style()}</style>" if styled else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="paimon" role="img" viewBox="0 0 {WIDTH} {height:.0f}"'
         f' width="{WIDTH}" height="{height:.0f}"><title>{shown(title)}</title><desc>{shown(description)}</desc>'
-        f'<style>{_style()}</style><rect width="{WIDTH}" height="{height:.0f}" class="page"/>{"".join(body)}</svg>'
+        f'{own}<rect width="{WIDTH}" height="{height:.0f}" class="page"/>{"".join(body)}</svg>'
     )
 
 
-def _style() -> str:
+def style() -> str:
+    """Return the colours and fonts of pictures as CSS."""
+
     def rules(column: int) -> str:
         return "".join(f".paimon .{name}{{fill:{colours[column]}}}" for name, colours in COLOURS.items())
 

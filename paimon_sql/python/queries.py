@@ -6,7 +6,9 @@ access to files, to the network, or to variables of the program.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,27 +47,59 @@ class ParsedQuery:
     tables: Mapping[str, str]
 
 
-def run_query(catalog: PaimonCatalog, text: str) -> pa.Table:
+@dataclass(frozen=True, slots=True)
+class QueryLimits:
+    """The limits of a query: only its first `rows` are returned, it ends after some `seconds`, and it has so much
+    `memory`, spelled as in DuckDB, and no files for more.
+    """
+
+    rows: int
+    seconds: float
+    memory: str = "2GB"
+
+
+def run_query(catalog: PaimonCatalog, text: str, limits: QueryLimits | None = None) -> pa.Table:
     """Return the rows of a query. Raises as `PaimonCatalog.sql`."""
     query = parsed_query(text)
     duckdb = import_optional("duckdb", "SQL without Spark", "duckdb")
     errors: list[PaimonError] = []
     sources = {view: _source(catalog, name, errors) for name, view in query.tables.items()}
-    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    bounds = {} if limits is None else {"memory_limit": limits.memory, "temp_directory": ""}
+    connection = duckdb.connect(":memory:", config={**_SETTINGS, **bounds})
     try:
         if catalog.zone is not None:
             connection.execute(f"SET TimeZone = {exp.Literal.string(str(catalog.zone)).sql('duckdb')}")
         connection.execute("SET lock_configuration = true")
         for view, source in sources.items():
             connection.register(view, source)
-        found: pa.Table = connection.sql(query.text).to_arrow_table()
+        with _ending(connection, limits):
+            rows = connection.sql(query.text)
+            found: pa.Table = (rows if limits is None else rows.limit(limits.rows)).to_arrow_table()
         return found
+    except duckdb.InterruptException as error:
+        after = "" if limits is None else f" after {limits.seconds:g} seconds"
+        raise InvalidOptionError(f"The query was stopped{after}: let it read less, or run it in Spark.") from error
     except duckdb.Error as error:
         if errors:  # of a scan: DuckDB reports only its text
             raise errors[0] from error
         raise InvalidOptionError(f"The query cannot run: {_first_line(error)}. Correct the query.") from error
     finally:
         connection.close()
+
+
+@contextmanager
+def _ending(connection: Any, limits: QueryLimits | None) -> Iterator[None]:
+    """Interrupt the query of the block at its time limit."""
+    if limits is None:
+        yield
+        return
+    timer = threading.Timer(limits.seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def parsed_query(text: str) -> ParsedQuery:

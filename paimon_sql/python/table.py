@@ -78,11 +78,11 @@ class PaimonTable:
                 f"{identifier} is a system table: open {identifier.base} and call inspect({identifier.system_table!r})."
             )
         found = catalog.load_table(identifier)
-        kinds = (("format", is_format_table), ("object", is_object_table))
+        kinds = (("a format", is_format_table), ("an object", is_object_table))
         for kind, is_one in kinds:
             if is_one(found.schema.options):
                 raise UnsupportedFeatureError(
-                    f"{identifier} is a {kind} table, which only Spark reads: use paimon_sql.connect."
+                    f"{identifier} is {kind} table, which only Spark reads: use paimon_sql.connect."
                 )
         return PaimonTable(catalog, identifier, found.in_zone(zone), DerivedTable(kind_of_rows))
 

@@ -16,7 +16,7 @@ from datetime import tzinfo
 from typing import Any
 
 from paimon_core.escapes import visible
-from paimon_sql.shell.values import as_json, as_text, is_number
+from paimon_sql.values import as_json, as_text, is_number
 
 MAX_CELL_WIDTH = 80  # the width of a value in a table, in terminal columns
 

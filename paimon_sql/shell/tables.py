@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from paimon_sql.pictures.picture import WHOLE, Choice, PictureKind
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, setting
 from paimon_sql.shell.opening import catalog_options
 from paimon_sql.shell.render import FORMATS, Result
+from paimon_sql.values import ColumnKind, with_python_times
 
 if TYPE_CHECKING:
     from paimon_sql.python.catalog import PaimonCatalog
@@ -26,20 +26,6 @@ if TYPE_CHECKING:
 
 _SYSTEM_DATABASE = "sys."
 _INTERRUPTED = 130
-# names of Spark's types, by which values are printed
-_KINDS = {"int8": "byte", "int16": "short", "int32": "integer", "int64": "long"}
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnKind:
-    """The type of a column of a result, as `shell.values` asks for it."""
-
-    name: str
-
-    def typeName(self) -> str:
-        return self.name
-
-
 def run_table_command(words: Sequence[str]) -> int:
     """Run a command, and return the exit status: 0, 1 after an error, 2 for wrong arguments, 130 if stopped."""
     arguments = _parser().parse_args(words)
@@ -203,19 +189,7 @@ def _local(zone: tzinfo | None) -> tzinfo:
 
 
 def _result(found: pa.Table, zone: tzinfo) -> Result:
-    columns = [_printed(column) for column in found.columns]
+    columns = [with_python_times(column) for column in found.columns]
     rows = list(zip(*(c.to_pylist() for c in columns), strict=True))
-    kinds = [ColumnKind(_kind(c.type)) for c in columns]
+    kinds = [ColumnKind.of(c.type) for c in columns]
     return Result(columns=found.column_names, kinds=kinds, rows=rows, zone=zone)
-
-
-def _printed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column with times of microseconds, which Python has."""
-    is_fine = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
-    return column.cast(pa.timestamp("us", column.type.tz), safe=False) if is_fine else column
-
-
-def _kind(arrow: pa.DataType) -> str:
-    if pa.types.is_timestamp(arrow):
-        return "timestamp_ntz" if arrow.tz is None else "timestamp"
-    return "decimal" if pa.types.is_decimal(arrow) else _KINDS.get(str(arrow), str(arrow))

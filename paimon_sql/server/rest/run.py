@@ -1,4 +1,4 @@
-"""Serve requests in another thread, until the caller stops it."""
+"""Serve requests in another thread, until the caller stops it: of the REST catalog, or of pages (`server/ui`)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from paimon_core.errors import StorageError
-from paimon_sql.server.rest.app import RestApp
 from paimon_sql.server.rest.connections import timely
 from paimon_sql.server.waiting import Waiting
 
@@ -21,9 +21,15 @@ _BACKLOG = 128
 
 @contextmanager
 def serving(
-    app: RestApp, host: str, port: int, certificate: Path | None = None, key: Path | None = None
+    app: ASGIApp,
+    host: str,
+    port: int,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    name: str = "The REST server",
 ) -> Iterator[int]:
-    """Serve a catalog during the block; yields the port. If `port` is 0, the system chooses one.
+    """Serve an application during the block; yields the port. If `port` is 0, the system chooses one. `name` is the
+    name of the server in errors.
 
     Raises `StorageError` if it cannot listen.
     """
@@ -43,7 +49,7 @@ def serving(
         config.load()
         listening = _listen(host, port)
     except (OSError, ValueError) as error:
-        raise StorageError(f"The REST server cannot listen on {host}:{port}: {error}.") from error
+        raise StorageError(f"{name} cannot listen on {host}:{port}: {error}.") from error
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), name="rest", daemon=True)
     thread.start()

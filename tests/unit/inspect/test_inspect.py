@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.inspect.layout import file_sizes, partition_sizes
+from paimon_core.inspect.layout import FileOrder, file_sizes, listed_files, partition_sizes, table_summary
 from paimon_core.inspect.lsm_map import MOST_SPANS, lsm_map
 from paimon_core.inspect.schema_history import schema_history
 from paimon_core.inspect.timeline import MOST_COMMITS, refs, timeline
@@ -163,3 +164,38 @@ def test_changes_of_schemas(tmp_path: Path) -> None:
     assert second.changes == ("add column w INT", "drop column n", "rename column v to text")
     assert third.changes == ("set 'snapshot.num-retained.max' = '99'",)
     assert len(fourth.changes) == 1 and "fs.s3a.secret.key" in fourth.changes[0] and "xyz" not in fourth.changes[0]
+
+
+def test_files_are_listed_in_an_order_and_in_parts(tmp_path: Path) -> None:
+    table = table_of(tmp_path, partition="p")
+    store = table.store
+    day = datetime(2024, 1, 1, tzinfo=UTC)
+    for p in range(3):
+        files = [
+            data_file(store, n, n, file_size=100 * p + n, rows=7, creation_time=day.replace(day=3 * p + n + 1))
+            for n in range(3)
+        ]
+        add(table, *files, p=p)
+    add(table, data_file(store, 9, 9, file_size=9999), p=1, bucket=-2)  # not yet a part of the table
+    sizes = {order: [f.size for f in listed_files(store, order, 2, 4).files] for order in FileOrder}
+    every = [100 * p + n for p in range(3) for n in range(3)]
+    assert sizes["smallest"] == sizes["oldest"] == every[2:6]
+    assert sizes["largest"] == sizes["newest"] == every[::-1][2:6]
+    listed = listed_files(store, FileOrder.SMALLEST, 8, 4)
+    assert (listed.start, listed.count, len(listed.files)) == (8, 9, 1)
+    (last,) = listed.files
+    assert (last.partition, last.rows, last.created) == ("p=2", 7, datetime(2024, 1, 9))
+    assert listed_files(store, FileOrder.LEVEL, 100, 4).files == ()
+    summary = table_summary(store)
+    assert (summary.files, summary.size, summary.rows, summary.partitions, summary.buckets) == (9, sum(every), 63, 3, 3)
+    empty = table_summary(table_of(tmp_path / "empty").store)
+    assert (empty.snapshot, empty.files, empty.size, empty.partitions) == (None, 0, 0, 0)
+
+
+def test_parts_of_the_timeline(tmp_path: Path) -> None:
+    table = table_of(tmp_path)
+    for n in range(5):
+        add(table, data_file(table.store, n, n))
+    found = timeline(table.store, 2)
+    assert ([c.id for c in found.commits], found.count, found.hidden) == ([1, 2, 3], 5, 0)
+    assert timeline(table.store, 9).commits == ()

@@ -7,7 +7,7 @@ import pytest
 from paimon_core import options
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import Option, TableOptions
-from paimon_core.options.option import AtLeast, OneOf, stats_mode, stats_mode_by_level
+from paimon_core.options.option import AtLeast, OneOf, default_text, stats_mode, stats_mode_by_level
 from paimon_core.options.support import OPTIONS
 from tests.support.paimon_options import paimon_options
 
@@ -184,3 +184,12 @@ def test_options_override_one_another_and_unknown_ones_are_kept() -> None:
     assert (table[options.BUCKET], more[options.BUCKET]) == (2, 3)
     assert more.values == {"bucket": "3", "x": "y", "z": "w"}
     assert table.values == {"bucket": "2", "x": "y"}
+
+
+def test_defaults_are_spelled_as_values() -> None:
+    texts = {o.key: default_text(o) for o in OPTIONS.values()}
+    assert texts["snapshot.time-retained"] == "1 h" and texts["write-only"] == "false" and texts["bucket"] == "-1"
+    assert texts["manifest.target-file-size"] == "8 mb" and texts["consumer.expiration-time"] == ""
+    for option in OPTIONS.values():
+        if texts[option.key]:
+            assert option.parse(texts[option.key]) == option.default, option.key

@@ -13,12 +13,13 @@ import pyarrow as pa
 import pytest
 
 from paimon_core.io.local import LocalFileIO
-from paimon_core.maintenance.advice import Figures, advise, files_table
+from paimon_core.maintenance.advice import Figures, advise
 from paimon_core.options import TableOptions
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import SetOption
+from paimon_core.store.live_table import LIVE_FILES
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.deletion import delete_rows
@@ -148,11 +149,11 @@ def test_misspelled_options(tmp_path: Path) -> None:
 
 
 # rules about sizes that no test writes
-FIGURES = Figures(TableOptions({}), has_primary_key=True, files=files_table([]), target_size=128 * MIB)
+FIGURES = Figures(TableOptions({}), has_primary_key=True, files=LIVE_FILES.empty_table(), target_size=128 * MIB)
 
 
 def of_one_file(size: int, rows: int = 10) -> pa.Table:
-    return pa.table([[b""], [0], [5], [size], [rows]], schema=FIGURES.files.schema)
+    return pa.table([[b""], [0], [5], [size], [rows], [0], [b""]], schema=LIVE_FILES)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from paimon_core.errors import (
 )
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.python.dataset import TableDataset
-from paimon_sql.python.queries import parsed_query
+from paimon_sql.python.queries import QueryLimits, parsed_query, run_query
 from paimon_sql.shell.tables import run_table_command
 
 ORDERS = pa.schema([("id", pa.int64()), ("day", pa.date32()), ("name", pa.string())])
@@ -171,3 +171,12 @@ def test_the_command_prints_rows(shop: PaimonCatalog, capsys: pytest.CaptureFixt
     query = "SELECT id, price FROM prices"
     assert run_table_command(["query", query, "-w", warehouse, "--output", "csv"]) == 0
     assert capsys.readouterr().out == "id,price\n1,5\n"
+
+
+def test_limits_of_a_query(lake: PaimonCatalog) -> None:
+    endless = "SELECT sum(a.range * b.range) FROM range(10000000000) a, range(10000000000) b"
+    with pytest.raises(InvalidOptionError, match="was stopped after 0.1 seconds"):
+        run_query(lake, endless, QueryLimits(rows=1, seconds=0.1))
+    assert run_query(lake, "SELECT * FROM range(1000)", QueryLimits(rows=3, seconds=60)).num_rows == 3
+    with pytest.raises(InvalidOptionError, match="cannot run"):
+        run_query(lake, "SELECT list(range) FROM range(100000000)", QueryLimits(rows=3, seconds=60, memory="20MB"))

@@ -23,7 +23,7 @@ from paimon_core.spec.value_texts import cast_text
 from paimon_core.table import Table
 from paimon_core.time_zones import time_zone
 from paimon_sql.procedures.arguments import epoch_millis, partition_value
-from paimon_sql.shell.values import as_text
+from paimon_sql.values import as_text
 from tests.support import stored
 from tests.unit.shell.fakes import kind
 

@@ -1,13 +1,50 @@
-"""One value of a result as text, and as JSON."""
+"""One value of a result as text, and as JSON; rows of Arrow as texts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date, datetime, time, tzinfo
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
+
 NULL = "NULL"
+# names of Spark's types, by which values are printed
+_KINDS = {"int8": "byte", "int16": "short", "int32": "integer", "int64": "long"}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKind:
+    """The type of a column of Arrow, as functions of this module ask for it."""
+
+    name: str
+
+    @staticmethod
+    def of(arrow: pa.DataType) -> ColumnKind:
+        """Return the kind of an Arrow type."""
+        if pa.types.is_timestamp(arrow):
+            return ColumnKind("timestamp_ntz" if arrow.tz is None else "timestamp")
+        return ColumnKind("decimal" if pa.types.is_decimal(arrow) else _KINDS.get(str(arrow), str(arrow)))
+
+    def typeName(self) -> str:
+        return self.name
+
+
+def with_python_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column with times of microseconds, which Python has."""
+    is_fine = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
+    return column.cast(pa.timestamp("us", column.type.tz), safe=False) if is_fine else column
+
+
+def text_rows(found: pa.Table, zone: tzinfo | None) -> list[tuple[str, ...]]:
+    """Return rows as texts for people. Instants are shown in a zone, if given."""
+    columns = []
+    for column in map(with_python_times, found.columns):
+        kind = ColumnKind.of(column.type)
+        columns.append([as_text(value, kind, zone) for value in column.to_pylist()])
+    return list(zip(*columns, strict=True))
 
 
 def as_text(value: Any, kind: Any = None, zone: tzinfo | None = None) -> str:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from paimon_sql.shell.values import as_json, as_text, is_number
+from paimon_sql.values import as_json, as_text, is_number
 from tests.unit.shell.fakes import kind
 
 

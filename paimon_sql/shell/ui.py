@@ -1,0 +1,87 @@
+"""`paimon-sql ui`: pages over a catalog for the browser of one user, without Spark and without a JVM."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+
+import paimon_sql
+from paimon_core.errors import InvalidOptionError, PaimonError
+from paimon_core.optional_packages import import_optional
+from paimon_sql.shell.arguments import WholeWords, add_catalog_options, setting
+from paimon_sql.shell.opening import catalog_options
+
+
+def run_ui(words: Sequence[str], stop: threading.Event | None = None) -> int:
+    """Serve pages until Ctrl-C or SIGTERM, or until `stop` is set. Return the exit status: 0, or 1 after an error."""
+    arguments = _parser().parse_args(words)
+    ended = stop or threading.Event()
+    if stop is None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: ended.set())
+    try:
+        _serve(arguments, ended)
+    except (PaimonError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return 0
+
+
+def _serve(arguments: argparse.Namespace, ended: threading.Event) -> None:
+    for package in ("starlette", "uvicorn"):
+        import_optional(package, "paimon-sql ui", "ui")
+    from paimon_sql.server.rest.run import serving  # noqa: PLC0415  an extra
+    from paimon_sql.server.ui.app import UiApp  # noqa: PLC0415  an extra
+    from paimon_sql.server.ui.guard import Guard, is_loopback  # noqa: PLC0415  an extra
+
+    host = arguments.host
+    if not is_loopback(host) and not arguments.insecure:
+        raise InvalidOptionError(
+            f"Pages on {host} can be reached from other machines, and the token travels unencrypted: listen on "
+            "127.0.0.1, and reach it by ssh -L. --insecure starts it anyway."
+        )
+    options = catalog_options(arguments, arguments.conf)
+    with paimon_sql.open_catalog(**options, time_zone=arguments.time_zone) as catalog:
+        catalog.list_databases()  # errors of the catalog come before the address
+        names = frozenset() if is_loopback(host) else frozenset((host.lower(), socket.gethostname().lower()))
+        guard = Guard(host, secrets.token_urlsafe(32), names)
+        app = UiApp(catalog, guard)
+        try:
+            with serving(app, host, arguments.port, name="paimon-sql ui") as port:
+                spelled = f"[{host}]" if ":" in host else host
+                sys.stdout.write(f"http://{spelled}:{port}/?token={guard.token}\n")
+                sys.stdout.flush()
+                sys.stderr.write("Open this address in a browser. It is valid until Ctrl-C.\n")
+                ended.wait()
+        finally:
+            app.close()
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="paimon-sql ui",
+        description="Shows a catalog in the browser: databases, tables, their files, pictures, rows and advice. It "
+        "only reads. It prints its address, which has a token.",
+        allow_abbrev=False,
+        formatter_class=WholeWords,
+    )
+    add = made.add_argument
+    add_catalog_options(made)
+    add("-c", "--conf", metavar="KEY=VALUE", action="append", default=[], type=setting,
+        help="an option of the catalog; may be repeated")  # fmt: skip
+    add("--time-zone", metavar="ZONE", help="zone of moments (default: this machine's)")
+    add("--port", metavar="PORT", type=_port, default=0, help="port to listen on (default: any free one)")
+    add("--host", metavar="ADDRESS", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    add("--insecure", action="store_true", help="listen beyond this machine; the token then travels unencrypted")
+    return made
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**16:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)
