@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from paimon_core.errors import DatabaseNotEmptyError, InvalidNameError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.view import View
+
+if TYPE_CHECKING:
+    from paimon_core.store.ddl.schema_changes import SchemaChange
 
 DEFAULT_DATABASE = "default"
 SYSTEM_DATABASE = "sys"

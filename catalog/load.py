@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_location, load_file_io, normalize
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.optional_packages import import_optional
 from paimon_core.store.allowed import Allowed
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.filesystem import FileSystemCatalog
-from paimon_sql.catalog.hive.settings import hive_options
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.option_values import own_spelling
 from paimon_sql.catalog.privileges.catalog import guarded
-from paimon_sql.catalog.rest.settings import RestSettings, read_settings
+
+if TYPE_CHECKING:
+    from paimon_sql.catalog.hive.settings import hive_options
+    from paimon_sql.catalog.rest.settings import RestSettings, read_settings
+else:
+    read_settings = ImportedOnCall("paimon_sql.catalog.rest.settings", "read_settings")
+    hive_options = ImportedOnCall("paimon_sql.catalog.hive.settings", "hive_options")
 
 
 def _filesystem(options: Mapping[str, str]) -> SupportsDatabases:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from paimon_core.errors import PaimonError, TableExistsError
 from paimon_core.io.file_io import FileIO
@@ -18,10 +18,12 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles, check_is_table, table_defaults
+
+if TYPE_CHECKING:
+    from paimon_core.store.ddl.schema_changes import SchemaChange
 
 
 class TableChanges(Protocol):

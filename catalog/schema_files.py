@@ -49,8 +49,6 @@ from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.branches import branch_schema, check_lending_branches, open_branch
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.ddl.new_schema import check_schema, replacing_schema, same_partitions
-from paimon_core.store.ddl.schema_changes import RemoveOption, SchemaChange, SetOption, UpdateComment, apply_changes
 from paimon_core.store.features import check_iceberg_catalogs
 from paimon_core.store.schemas import latest_schema, schema_ids
 from paimon_core.store.snapshots import latest_snapshot
@@ -63,7 +61,14 @@ from paimon_sql.catalog.replacing import complete, new_suffix, take_place
 if TYPE_CHECKING:
     from paimon_core.iceberg.follow import follow_rename, keep_up
     from paimon_core.maintenance.done_partitions import check_report
+    from paimon_core.store.ddl.new_schema import check_schema, replacing_schema, same_partitions
+    from paimon_core.store.ddl.schema_changes import SchemaChange, apply_changes, keep_columns
 else:
+    apply_changes = ImportedOnCall("paimon_core.store.ddl.schema_changes", "apply_changes")
+    keep_columns = ImportedOnCall("paimon_core.store.ddl.schema_changes", "keep_columns")
+    check_schema = ImportedOnCall("paimon_core.store.ddl.new_schema", "check_schema")
+    replacing_schema = ImportedOnCall("paimon_core.store.ddl.new_schema", "replacing_schema")
+    same_partitions = ImportedOnCall("paimon_core.store.ddl.new_schema", "same_partitions")
     follow_rename = ImportedOnCall("paimon_core.iceberg.follow", "follow_rename")
     keep_up = ImportedOnCall("paimon_core.iceberg.follow", "keep_up")
     check_report = ImportedOnCall("paimon_core.maintenance.done_partitions", "check_report")
@@ -73,7 +78,6 @@ _ALTER_ATTEMPTS = 10
 _SCHEMAS = "schema"
 _DROPPED = ("snapshot", "changelog", "tag", "branch")  # deleted in this order, before the files that they name
 _OF_FILES = {"a format": is_format_table, "an object": is_object_table}
-_OPTION_CHANGES = (SetOption, RemoveOption, UpdateComment)
 # This function gets a catalog's options and the function that opens the catalog's own metastore. It returns the Iceberg
 # catalogs of the tables.
 OpenIceberg = Callable[..., IcebergCatalogs]
@@ -390,7 +394,7 @@ def _check_changes(identifier: Identifier, schema: TableSchema, changes: Sequenc
     It has the columns of its files, so only its options and comment can change.
     """
     kind = next((k for k, is_it in _OF_FILES.items() if is_it(schema.options)), None)
-    if kind is not None and not all(isinstance(c, _OPTION_CHANGES) for c in changes):
+    if kind is not None and not keep_columns(changes):
         raise UnsupportedFeatureError(
             f"Table {identifier} is {kind} table, which has the columns of its files: only options and the comment "
             "can be altered."

@@ -43,7 +43,6 @@ from paimon_core.spec.message import BucketState, CommitMessage, WriteResult, wr
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
 from paimon_core.spec.statistics import TableStatistics
-from paimon_core.store.ddl.option_changes import check_option_set
 from paimon_core.store.features import check_selectable, check_writable
 from paimon_core.store.manifests import data_manifests, live_columns, max_sequence_number
 from paimon_core.store.named_files import files_of
@@ -60,12 +59,14 @@ if TYPE_CHECKING:
     from paimon_core.commit.same_table import check_table
     from paimon_core.maintenance.after_commit import maintain
     from paimon_core.maintenance.chain_tables import drop_outdated
+    from paimon_core.store.ddl.option_changes import check_option_set
     from paimon_core.system_tables.registry import read_system_table, system_table_schema
     from paimon_core.versions import FileVersions, TableVersions
     from paimon_core.write.bucket_moves import BucketMoves, write_store
     from paimon_core.write.buckets.dynamic import AssignmentBase
     from paimon_core.write.compaction.job import due_buckets
 else:
+    check_option_set = ImportedOnCall("paimon_core.store.ddl.option_changes", "check_option_set")
     Overwrite = ImportedOnCall("paimon_core.commit.changes", "Overwrite")
     abort = ImportedOnCall("paimon_core.commit.commit", "abort")
     check_table = ImportedOnCall("paimon_core.commit.same_table", "check_table")

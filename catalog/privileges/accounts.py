@@ -30,7 +30,6 @@ from paimon_core.scan.read import read_split
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import BYTES, STRING, DataField
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -39,8 +38,10 @@ from paimon_sql.catalog.schema_files import publish_schema
 
 if TYPE_CHECKING:
     from paimon_core.insert import insert_rows
+    from paimon_core.store.ddl.new_schema import new_table_schema
     from paimon_core.write.writer import open_writer, written
 else:
+    new_table_schema = ImportedOnCall("paimon_core.store.ddl.new_schema", "new_table_schema")
     insert_rows = ImportedOnCall("paimon_core.insert", "insert_rows")
     open_writer = ImportedOnCall("paimon_core.write.writer", "open_writer")
     written = ImportedOnCall("paimon_core.write.writer", "written")

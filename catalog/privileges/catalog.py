@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from paimon_core.errors import (
     DatabaseNotFoundError,
@@ -25,7 +25,6 @@ from paimon_core.io.read_only import ReadOnlyFileIO
 from paimon_core.rights import no_privilege
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import (
     Catalog,
@@ -40,6 +39,9 @@ from paimon_sql.catalog.base import (
 from paimon_sql.catalog.privileges.accounts import Account, Accounts
 from paimon_sql.catalog.privileges.rules import WHOLE_CATALOG, Grants, Privilege, Scope, object_name
 from paimon_sql.catalog.view import View
+
+if TYPE_CHECKING:
+    from paimon_core.store.ddl.schema_changes import SchemaChange
 
 _USER, _PASSWORD = "user", "password"
 

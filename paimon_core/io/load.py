@@ -9,21 +9,32 @@ import pickle
 import re
 import secrets
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.io.cached import with_cache
 from paimon_core.io.file_io import FileIO
-from paimon_core.io.fsspec import FsspecFileIO, url_options
 from paimon_core.io.hadoop import with_hadoop
-from paimon_core.io.hdfs import HdfsFileIO
 from paimon_core.io.hdfs_settings import hdfs_options, is_hdfs_option
 from paimon_core.io.local import LocalFileIO
-from paimon_core.io.objects.clients import check_installed
 from paimon_core.io.objects.names import KEY_STORES
 from paimon_core.io.objects.settings import PREFIXES, settings_of
-from paimon_core.io.objects.store import ObjectStoreFileIO
 from paimon_core.io.schemes import FSSPEC, HDFS_NATIVE, OBSTORE, scheme_of
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.secrets import is_secret, without_secrets
+
+if TYPE_CHECKING:
+    from paimon_core.io.cached import with_cache
+    from paimon_core.io.fsspec import FsspecFileIO, url_options
+    from paimon_core.io.hdfs import HdfsFileIO
+    from paimon_core.io.objects.clients import check_installed
+    from paimon_core.io.objects.store import ObjectStoreFileIO
+else:
+    with_cache = ImportedOnCall("paimon_core.io.cached", "with_cache")
+    ObjectStoreFileIO = ImportedOnCall("paimon_core.io.objects.store", "ObjectStoreFileIO")
+    check_installed = ImportedOnCall("paimon_core.io.objects.clients", "check_installed")
+    FsspecFileIO = ImportedOnCall("paimon_core.io.fsspec", "FsspecFileIO")
+    url_options = ImportedOnCall("paimon_core.io.fsspec", "url_options")
+    HdfsFileIO = ImportedOnCall("paimon_core.io.hdfs", "HdfsFileIO")
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _PASSTHROUGH = "fsspec."

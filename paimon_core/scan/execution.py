@@ -17,12 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.formats.registry import format_name
-from paimon_core.io.objects.hadoop_reader import HadoopReader
 from paimon_core.options import READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
 from paimon_core.options.support import may_be_shredded
 from paimon_core.scan.derived_tables import DerivedTable
@@ -37,6 +37,9 @@ from paimon_core.spec.types import Kind, RowType, TimeType, nested_types
 from paimon_core.store.blob.columns import described_fields
 from paimon_core.store.data.row_tracking import check_vectors_readable
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.io.objects.hadoop_reader import HadoopReader
 
 _CONNECTOR_BYTES = 2**23  # the average size of files that a connector of Hadoop reads
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # limits of one lookup

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, only_on
 from paimon_core.formats.registry import FORMATS, format_name
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.engines.registry import keeps_rows
 from paimon_core.lsm.strategy import hides_level_0
 from paimon_core.manifests.entries import EntryColumns, Rows
@@ -41,7 +42,6 @@ from paimon_core.options import (
 )
 from paimon_core.scan.counted import counted_groups
 from paimon_core.scan.postponed import partitions_with_postponed_rows, postponed_splits
-from paimon_core.scan.pruning.by_global_index import rows_by_global_index
 from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
 from paimon_core.spec.manifest import BucketKey, DataFileMeta, ManifestEntry, created_millis
@@ -53,6 +53,11 @@ from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.manifests import data_manifests, in_partitions, live_columns
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.scan.pruning.by_global_index import rows_by_global_index
+else:
+    rows_by_global_index = ImportedOnCall("paimon_core.scan.pruning.by_global_index", "rows_by_global_index")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +130,9 @@ def plan_scan(
     read = [m for m in manifests if partitions.may_hold(m)]
     files = None
     if predicate is not None:
-        files = FileFilter(store, predicate, rows_by_global_index(store, snapshot, predicate, partitions))
+        has_row_ids = store.options[DATA_EVOLUTION]  # global indexes need them
+        row_ids = rows_by_global_index(store, snapshot, predicate, partitions) if has_row_ids else None
+        files = FileFilter(store, predicate, row_ids)
     live = live_columns(store, read)
     candidates = (e for m, rows in live for e in m.entries(rows[in_partitions(m, partitions)[rows]]))
     postponed = {} if level is not None else partitions_with_postponed_rows(store, candidates)

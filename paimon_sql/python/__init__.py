@@ -7,6 +7,7 @@ queries      SQL on DuckDB
 following    batches of changes that a program acknowledges
 scan         which rows are read; `versions` chooses the version, `reading` reads splits
 writing      appends, upserts, overwrites, deletes, updates; `assignment` casts the rows of a program
+merging      MERGE; `matching` joins rows, `changed_rows` writes changes
 calls        procedures; `executor` runs their jobs on threads
 where/       conditions in SQL over Arrow columns
 """

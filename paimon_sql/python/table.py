@@ -23,15 +23,16 @@ from paimon_core.secrets import redacted
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
-from paimon_sql.pictures.picture import Choice, PictureFormat
-from paimon_sql.pictures.show import TablePictures
-from paimon_sql.python.definitions import column_changes, comment_changes, option_changes
 from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.versions import VersionChoice, at_version, chosen_options, given_options, options_of_changes
 
 if TYPE_CHECKING:
     from paimon_sql.pictures.kinds import draw, kinds_of
+    from paimon_sql.pictures.picture import Choice, PictureFormat
+    from paimon_sql.pictures.show import TablePictures
+    from paimon_sql.python.definitions import column_changes, comment_changes, option_changes
     from paimon_sql.python.following import Follower, following_options
+    from paimon_sql.python.merging import Clauses, MergeClauses, merge_rows
     from paimon_sql.python.planned_write import PlannedWrite
     from paimon_sql.python.writing import (
         WrittenTable,
@@ -42,10 +43,17 @@ if TYPE_CHECKING:
         update_rows,
     )
 else:
+    column_changes = ImportedOnCall("paimon_sql.python.definitions", "column_changes")
+    comment_changes = ImportedOnCall("paimon_sql.python.definitions", "comment_changes")
+    option_changes = ImportedOnCall("paimon_sql.python.definitions", "option_changes")
     draw = ImportedOnCall("paimon_sql.pictures.kinds", "draw")
     kinds_of = ImportedOnCall("paimon_sql.pictures.kinds", "kinds_of")
+    Choice = ImportedOnCall("paimon_sql.pictures.picture", "Choice")
+    TablePictures = ImportedOnCall("paimon_sql.pictures.show", "TablePictures")
     Follower = ImportedOnCall("paimon_sql.python.following", "Follower")
     following_options = ImportedOnCall("paimon_sql.python.following", "following_options")
+    MergeClauses = ImportedOnCall("paimon_sql.python.merging", "MergeClauses")
+    merge_rows = ImportedOnCall("paimon_sql.python.merging", "merge_rows")
     append_rows = ImportedOnCall("paimon_sql.python.writing", "append_rows")
     delete_rows = ImportedOnCall("paimon_sql.python.writing", "delete_rows")
     overwrite_rows = ImportedOnCall("paimon_sql.python.writing", "overwrite_rows")
@@ -286,6 +294,31 @@ class PaimonTable:
         value is a constant. Raises as `delete`; `UnsupportedFeatureError` for columns of the primary key.
         """
         update_rows(self._written(options), assignments, where)
+
+    def merge(
+        self,
+        source: Any,
+        on: str | Sequence[str],
+        *,
+        when_matched: Clauses = (),
+        when_not_matched: Clauses = (),
+        when_not_matched_by_source: Clauses = (),
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Join the table's rows with a source, and update, delete and insert rows, in one commit: MERGE INTO of SQL.
+
+        `source` is data as for `append`, and is read into memory. `on` are columns that are equal in both, or a
+        condition in SQL with at least one such equality. Expressions name columns as `target.x` and `source.x`.
+
+        A clause is "update" or "insert", with all columns of the source; "delete"; or a dict of new values as for
+        `update`. A pair of a condition and a clause applies to the rows that satisfy the condition. Of a list of
+        clauses, the first one that applies to a row takes it. Rows that match are updated and deleted, rows of the
+        source without a match are inserted, and rows of the table without a match are updated and deleted.
+
+        Raises `SeveralMatchesError` if several rows of the source change one row; else as `update` and `append`.
+        """
+        given = MergeClauses(when_matched, when_not_matched, when_not_matched_by_source)
+        merge_rows(self._written(options), source, on, given)
 
     def _written(self, options: Mapping[str, str] | None) -> Table:
         if self.derived is not DerivedTable.ROWS:

@@ -3,53 +3,40 @@ UPDATE in Spark, with one task in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from paimon_core.arrow.columns import fixed_array
 from paimon_core.arrow.table_fields import table_fields
-from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, VALUE_KIND, arrow_type
+from paimon_core.arrow.types import arrow_type
 from paimon_core.commit.changes import Overwrite
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import columns, conjunction, equals
 from paimon_core.expressions.terms import core_value
 from paimon_core.insert import insert_rows
-from paimon_core.lsm.rows import ROW_DELETE, ROW_UPDATE_AFTER
 from paimon_core.options import (
-    DATA_EVOLUTION,
     MERGE_SCHEMA,
-    READ_ALLOW_FULL_SCAN,
-    SCALAR_INDEX_SEARCH_MODE,
     UPSERT_KEY,
 )
 from paimon_core.row_level.rules import (
-    ChangeRules,
-    check_changeable,
     check_deletable,
     delete_rules,
     deletes_whole_partitions,
-    row_position_columns,
     update_rules,
 )
-from paimon_core.row_level.statement import RowLevelStatement
-from paimon_core.row_level.writer import changes_store, write_changes
-from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import is_answered_by_partitions
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.ddl.merged_schema import merging_changes
 from paimon_core.store.ddl.schema_changes import SchemaChange
-from paimon_core.store.features import check_seen_whole
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
-from paimon_sql.python.assignment import AssignedRows, rows_of
-from paimon_sql.python.checks import RowChecks
+from paimon_sql.python.assignment import rows_of
+from paimon_sql.python.changed_rows import ChangedRows, check_changed, commit_changes, computed_value, rows_to_change
 from paimon_sql.python.executor import ThreadExecutor
 from paimon_sql.python.planned_write import PlannedWrite
-from paimon_sql.python.scan import TableScan, new_scan
+from paimon_sql.python.scan import TableScan
 from paimon_sql.python.where.condition import Computed, Condition
 
 
@@ -126,7 +113,7 @@ def _replaced(
 
 def delete_rows(table: Table, where: str) -> None:
     """Delete the rows that satisfy a condition. Raises as `PaimonTable.delete`."""
-    _check_changed(table, replacing=None)
+    check_changed(table, replacing=None)
     check_deletable(table.store, table.hides_rows)
     condition = Condition.of(where, table.schema.fields, table.store.zone)
     pushed = [p for _, p in condition.pushed(table.schema.field_by_name)]
@@ -136,22 +123,21 @@ def delete_rows(table: Table, where: str) -> None:
         return
     rules = delete_rules(table.store, table.latest_snapshot())
     keeps = tuple(f.name for f in table.schema.fields) if table.store.has_primary_key else ()
-    changes = _deleted(table, _matching(table, where, keeps))
-    _change(table, rules, changes)
+    commit_changes(table, rules, _deleted(ChangedRows.of(table), rows_to_change(table, where, keeps)))
 
 
 def update_rows(table: Table, assignments: Mapping[str, Any], where: str | None) -> None:
     """Give rows that satisfy a condition other values. Raises as `PaimonTable.update`."""
-    _check_changed(table, replacing="UPDATE")
-    computed = {c.column: c for c in (_computed(table, name, value) for name, value in assignments.items())}
+    check_changed(table, replacing="UPDATE")
+    fields = table.schema.fields
+    computed = {c.column: c for c in (computed_value(table, n, value, fields) for n, value in assignments.items())}
     if not computed or len(computed) < len(assignments):
         raise InvalidDataError(f"UPDATE of {table.name} must assign at least one column, and each only once.")
     rules = update_rules(table.store, table.latest_snapshot(), computed.keys())
-    names = [f.name for f in table.schema.fields]
-    checks = RowChecks.of(table)
+    names, changed = [f.name for f in fields], ChangedRows.of(table)
     used = {name for c in computed.values() for name in c.columns} | (set(names) if rules.moves_rows else set())
-    rows = _matching(table, where, [n for n in names if n in used | checks.columns])
-    _change(table, rules, _updated(table, rows, computed, checks, keeps=rules.moves_rows))
+    rows = rows_to_change(table, where, [n for n in names if n in used | changed.checks.columns])
+    commit_changes(table, rules, _updated(changed, rows, computed))
 
 
 def _check_mergeable(table: Table) -> None:
@@ -209,81 +195,11 @@ def _of_partitions(table: Table, where: str) -> Any:
 
 
 # -- changed rows -----------------------------------------------------------------------------------------------------
-def _check_changed(table: Table, *, replacing: str | None) -> None:
-    table.check_writable()
-    check_seen_whole(table.store)
-    check_changeable(table.store, replacing=replacing)
+def _deleted(changed: ChangedRows, rows: TableScan) -> Iterator[pa.RecordBatch]:
+    for batch in changed.in_place(rows):
+        yield changed.deleted(batch)
 
 
-def _matching(table: Table, where: str | None, names: Iterable[str]) -> TableScan:
-    """The rows to change, with the place of each row in tables without a key."""
-    options = {READ_ALLOW_FULL_SCAN.key: "true"}  # full scans need permission only in queries
-    if table.store.options[DATA_EVOLUTION]:
-        options[SCALAR_INDEX_SEARCH_MODE.key] = "full"  # a query for rows to change may skip none
-    read = table.with_options(options)
-    wanted = [*row_position_columns(table.store), *names]
-    return new_scan(read, DerivedTable.ROWS, read.latest_snapshot(), wanted, where, None, read)
-
-
-def _computed(table: Table, name: str, value: Any) -> Computed:
-    known = {f.name: f for f in table.schema.fields}
-    alike = [f for key, f in known.items() if key.lower() == name.lower()]
-    field = known.get(name) or (alike[0] if len(alike) == 1 else None)
-    if field is None:
-        raise ColumnNotFoundError(f"Table {table.name} has no column {name!r} to assign; it has {', '.join(known)}.")
-    if isinstance(value, str):
-        return Computed.of(field.name, value, table.schema.fields, table.store.zone)
-    try:
-        return Computed(field.name, scalar=pa.scalar(value, arrow_type(field.type)))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as e:
-        raise InvalidDataError(
-            f"Column {field.name!r} of table {table.name} is of type {field.type.sql()} and cannot be {value!r}: {e}"
-        ) from e
-
-
-def _deleted(table: Table, rows: TableScan) -> Iterator[pa.RecordBatch]:
-    for batch in _in_place(table, rows):
-        yield _changes(table, batch, ROW_DELETE, {})
-
-
-def _updated(
-    table: Table, rows: TableScan, computed: Mapping[str, Computed], checks: RowChecks, *, keeps: bool
-) -> Iterator[pa.RecordBatch]:
-    assigned = AssignedRows(table.store, {})
-    names = [f.name for f in table.schema.fields]
-    for batch in _in_place(table, rows):
-        values = pa.record_batch({name: c.values(batch) for name, c in computed.items()})
-        (made,) = assigned.batches(pa.RecordBatchReader.from_batches(values.schema, [values]))
-        new = {name: made.column(name) for name in computed}
-        if checks.checks:
-            known = {name: batch.column(name) for name in names if name in checks.columns}
-            checks.check(pa.record_batch(known | new))
-        kept = {name: batch.column(name) for name in names if keeps and name not in computed}
-        yield _changes(table, batch, ROW_UPDATE_AFTER, kept | new)
-
-
-def _in_place(table: Table, rows: TableScan) -> Iterator[pa.RecordBatch]:
-    """The rows to change. With data evolution, changes of a row range must come in order."""
-    if table.store.options[DATA_EVOLUTION]:
-        yield from rows.to_arrow().sort_by([(FILE_PATH, "ascending"), (ROW_INDEX, "ascending")]).to_batches()
-    else:
-        yield from rows.to_batches()
-
-
-def _changes(table: Table, batch: pa.RecordBatch, kind: int, values: Mapping[str, pa.Array]) -> pa.RecordBatch:
-    """Changes as tasks write them: the kind, the place of the replaced row, and the new row."""
-    kinds = fixed_array(np.full(batch.num_rows, kind, dtype=np.int8), pa.int8())
-    places = {name: batch.column(name) for name in row_position_columns(table.store)}
-    held = values if kind != ROW_DELETE else {n: batch.column(n) for n in batch.schema.names if n not in places}
-    row = {f.name: held.get(f.name, pa.nulls(batch.num_rows, arrow_type(f.type))) for f in table.schema.fields}
-    return pa.record_batch({VALUE_KIND: kinds, **places, **row})
-
-
-def _change(table: Table, rules: ChangeRules, changes: Iterable[pa.RecordBatch]) -> None:
-    info = table.commit_info(rules.operation)
-    table.check_not_made(info)
-    base, store = table.assignment_base(1), table.write_store(overwrites=False)
-    planned = table.for_write()
-    statement = RowLevelStatement(planned, rules, ThreadExecutor())
-    start = planned.max_sequence_number() + 1
-    statement.commit([write_changes(changes_store(store, rules), rules, changes, sequence_start=start, base=base)])
+def _updated(changed: ChangedRows, rows: TableScan, computed: Mapping[str, Computed]) -> Iterator[pa.RecordBatch]:
+    for batch in changed.in_place(rows):
+        yield changed.updated(batch, {name: c.values(batch) for name, c in computed.items()})

@@ -10,6 +10,7 @@ from paimon_core.options import Option, TableOptions, boolean, integer, names, o
 FIELDS_PREFIX = "fields."
 DEFAULT_FUNCTION = "fields.default-aggregate-function"
 FUNCTION_SUFFIX = "aggregate-function"
+GROUP_SUFFIX = ".sequence-group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +38,9 @@ class FieldOptions:
     def choice(self, suffix: str, values: Sequence[str]) -> str:
         """Return one of the values, the first by default."""
         return self.options[Option(self.key(suffix), one_of(*values), values[0], "")]
+
+
+def group_columns(options: TableOptions) -> dict[str, tuple[str, ...]]:
+    """Return, by option, the columns that order its sequence group."""
+    keys = sorted(k for k in options.values if k.startswith(FIELDS_PREFIX) and k.endswith(GROUP_SUFFIX))
+    return {k: names(k[len(FIELDS_PREFIX) : -len(GROUP_SUFFIX)]) for k in keys}

@@ -15,14 +15,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import CHANGELOG_PRODUCER, INCREMENTAL_SCAN_MODE, INCREMENTAL_TAG_TO_SNAPSHOT
 from paimon_core.options import SCAN_MODE as STARTUP_MODE
 from paimon_core.options.scan_modes import between
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.changelogs import list_changelogs
-from paimon_core.store.ddl.usable_values import auto_tag_error, moment_error
 from paimon_core.store.snapshots import (
     earliest_snapshot,
     find_snapshot,
@@ -34,6 +35,12 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.store.tag_periods import tag_period
 from paimon_core.store.tags import read_tag, readable_tags
 from paimon_core.time_zones import epoch_millis
+
+if TYPE_CHECKING:
+    from paimon_core.store.ddl.usable_values import auto_tag_error, moment_error
+else:
+    auto_tag_error = ImportedOnCall("paimon_core.store.ddl.usable_values", "auto_tag_error")
+    moment_error = ImportedOnCall("paimon_core.store.ddl.usable_values", "moment_error")
 
 BETWEEN, BETWEEN_TIMESTAMP = "incremental-between", "incremental-between-timestamp"
 TO_AUTO_TAG = "incremental-to-auto-tag"

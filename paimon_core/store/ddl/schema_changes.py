@@ -6,7 +6,7 @@ again: old files are read by field ids. Source: Paimon's pages "Altering Tables"
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -117,6 +117,11 @@ _ColumnChange = (
     | UpdateColumnDefault
 )
 SchemaChange = SetOption | RemoveOption | UpdateComment | _ColumnChange
+
+
+def keep_columns(changes: Iterable[SchemaChange]) -> bool:
+    """Return whether changes concern only options and the comment of a table."""
+    return all(isinstance(c, SetOption | RemoveOption | UpdateComment) for c in changes)
 
 
 def apply_changes(

@@ -6,10 +6,9 @@ What this module does not know is refused by name: a condition is evaluated as S
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -19,8 +18,8 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from paimon_core.arrow.patterns import Pattern
-from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, PaimonError, UnsupportedFeatureError
-from paimon_core.spec.kinds import FLOATS, MOMENTS, NUMBERS, TEXTS
+from paimon_core.errors import InvalidOptionError
+from paimon_core.spec.kinds import NUMBERS
 from paimon_core.spec.types import (
     BIGINT,
     BOOLEAN,
@@ -36,13 +35,10 @@ from paimon_core.spec.types import (
     DataType,
     DecimalType,
     Kind,
-    LengthType,
-    RowType,
 )
-from paimon_sql.python.where.bound import CAST, COLUMN, Bound, condition_of, literal
-from paimon_sql.python.where.casts import check_castable, text_moment
-from paimon_sql.python.where.coercion import COMPARED, TIMESTAMP, TIMESTAMP_LTZ, common_type, result_type, spark_type
-from paimon_sql.python.where.evaluation import value_of
+from paimon_sql.python.where.bound import Bound, condition_of, literal
+from paimon_sql.python.where.building import Builder, refusal
+from paimon_sql.python.where.coercion import TIMESTAMP, TIMESTAMP_LTZ
 
 _TYPES: dict[exp.DType, DataType] = {
     exp.DType.BOOLEAN: BOOLEAN,
@@ -129,20 +125,17 @@ def bind_value(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> B
         raise InvalidOptionError(f"where cannot be {text!r}: {cause}.") from e
     words = {t.text.upper() for t in tokens if t.token_type is TokenType.VAR}
     if "TRY_CAST" in words:  # the tree does not show it
-        raise _refusal("TRY_CAST")
+        raise refusal("TRY_CAST")
     return _Binder(fields, zone).bind(parsed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Binder:
-    fields: Sequence[DataField]
-    zone: tzinfo | None
-
+class _Binder(Builder):
     def bind(self, node: exp.Expression) -> Bound:
         kind = type(node)
         given = {name for name, part in node.args.items() if part not in (None, False, [])}
         if unknown := given - _PARTS - _MORE_PARTS.get(kind, _PARTS):
-            raise _refusal(f"{node.sql('spark')} ({', '.join(sorted(unknown))})")
+            raise refusal(f"{node.sql('spark')} ({', '.join(sorted(unknown))})")
         special = _SPECIAL.get(kind)
         if special is not None:
             return special(self, node)
@@ -159,47 +152,22 @@ class _Binder:
         if kind in _OF_TEXT:
             name, result = _OF_TEXT[kind]
             return Bound(name, result, (self.cast(self.bind(node.this), STRING),))
-        raise _refusal(node.sql("spark"))
+        raise refusal(node.sql("spark"))
 
     # -- values -------------------------------------------------------------------------------------------------------
     def column(self, node: exp.Expression) -> Bound:
         """A column, or a field in a ROW."""
         names = [part.name for part in node.parts] if isinstance(node, exp.Column) else []
         if not names or isinstance(node.this, exp.Star):
-            raise _refusal(node.sql("spark"))
-        first = _named(names[0], {f.name: f for f in self.fields})
-        if first is None:
-            raise ColumnNotFoundError(
-                f"where names the column {names[0]!r}, which does not exist: the columns are "
-                f"{', '.join(f.name for f in self.fields)}."
-            )
-        found, data_type = Bound(COLUMN, spark_type(first.type), value=first.name), first.type
-        for name in names[1:]:
-            inner = _named(name, {f.name: f for f in data_type.fields}) if isinstance(data_type, RowType) else None
-            if inner is None:
-                raise ColumnNotFoundError(f"where names {'.'.join(names)!r}: {data_type.sql()} has no field {name!r}.")
-            found, data_type = Bound("field", spark_type(inner.type), (found,), inner.name), inner.type
-        if isinstance(data_type, LengthType) and data_type.kind is Kind.CHAR:
-            return Bound("padded", STRING, (found,), data_type.length)  # as Spark reads CHAR
-        return found
+            raise refusal(node.sql("spark"))
+        return self.named(names)
 
-    def number(self, node: exp.Expression) -> Bound:
+    def constant(self, node: exp.Expression) -> Bound:
         """A constant: a text, or a number, with the type that Spark gives it."""
         text = str(node.this)
         if node.is_string:
             return literal(text, STRING)
-        if re.fullmatch("[0-9]+", text):
-            value = int(text)
-            if value <= _LARGEST_BIGINT:
-                return literal(value, INT if value <= _LARGEST_INT else BIGINT)
-        if not re.fullmatch(r"[0-9]*\.?[0-9]*", text):
-            return literal(float(text), DOUBLE)
-        digits = Decimal(text)
-        scale = max(0, -int(digits.as_tuple().exponent))
-        whole = len(str(abs(int(digits)))) if int(digits) else 0
-        if max(whole + scale, 1) > DecimalType.MAX_PRECISION:
-            raise _refusal(text)
-        return literal(digits, DecimalType(precision=max(whole + scale, 1), scale=scale))
+        return self.number(text)
 
     def binary(self, node: exp.Expression) -> Bound:
         digits = str(node.this)
@@ -210,17 +178,12 @@ class _Binder:
         if isinstance(inner, exp.Cast) and isinstance(inner.this, exp.Literal) and not inner.this.is_string:
             # a suffix, as in -9223372036854775808L
             return self.cast(self.negative(exp.Neg(this=inner.this)), _type_of(inner.args["to"], inner))
-        found = self.bind(inner)
-        if found.type.kind not in NUMBERS:
-            raise _refusal(node.sql("spark"))
-        if found.is_literal and found.value is not None:
-            return literal(-found.value, INT if -found.value == -_LARGEST_INT - 1 else found.type)
-        return Bound("negative", found.type, (found,))
+        return self.negated_number(self.bind(inner), node.sql("spark"))
 
     def absolute(self, node: exp.Expression) -> Bound:
         found = self.bind(node.this)
         if found.type.kind not in NUMBERS:
-            raise _refusal(node.sql("spark"))
+            raise refusal(node.sql("spark"))
         return Bound("abs", found.type, (found,))
 
     def first_known(self, node: exp.Expression) -> Bound:
@@ -251,7 +214,7 @@ class _Binder:
         if isinstance(node.expression, exp.Boolean):
             wanted = literal(bool(node.expression.this), BOOLEAN)
             return condition_of("<=>", self.cast(child, BOOLEAN), wanted)
-        raise _refusal(node.sql("spark"))
+        raise refusal(node.sql("spark"))
 
     def distinct(self, node: exp.Expression) -> Bound:
         return condition_of("not", self.compared("<=>", self.bind(node.this), self.bind(node.expression)))
@@ -262,18 +225,13 @@ class _Binder:
 
     def listed(self, node: exp.Expression) -> Bound:
         if not node.expressions:
-            raise _refusal(node.sql("spark"))
-        given = [self.bind(n) for n in node.expressions]
-        child, *values = _as_long(self.alike([self.bind(node.this), *given]))
-        if all(v.is_literal for v in values) and child.type.kind not in FLOATS:
-            return _unwrapped_list(condition_of("in", child, *values))
-        equal = [self.compared("=", child, v) for v in values]
-        return condition_of("or", *equal) if len(equal) > 1 else equal[0]
+            raise refusal(node.sql("spark"))
+        return self.among(self.bind(node.this), [self.bind(n) for n in node.expressions])
 
     def like(self, node: exp.Expression, escape: str = "\\") -> Bound:
         child, pattern = self.cast(self.bind(node.this), STRING), self.bind(node.expression)
         if not pattern.is_literal or not isinstance(pattern.value, str):
-            raise _refusal(f"{node.sql('spark')} with a pattern that is not a constant")
+            raise refusal(f"{node.sql('spark')} with a pattern that is not a constant")
         flags = "(?is)" if isinstance(node, exp.ILike) else "(?s)"
         plain = pattern.value if escape == "\\" else None  # a pattern with another escape is not a prefix
         found = condition_of("like", child, value=(plain, flags + _like_regex(pattern.value, escape)))
@@ -281,57 +239,22 @@ class _Binder:
 
     def escaped(self, node: exp.Expression) -> Bound:
         if not isinstance(node.this, exp.Like | exp.ILike) or len(node.expression.name) != 1:
-            raise _refusal(node.sql("spark"))
+            raise refusal(node.sql("spark"))
         return self.like(node.this, node.expression.name)
 
     def regex(self, node: exp.Expression) -> Bound:
         child, pattern = self.cast(self.bind(node.this), STRING), self.bind(node.expression)
         if not pattern.is_literal or not isinstance(pattern.value, str):
-            raise _refusal(f"{node.sql('spark')} with a pattern that is not a constant")
+            raise refusal(f"{node.sql('spark')} with a pattern that is not a constant")
         return condition_of("rlike", child, value=Pattern.of("The pattern in where", pattern.value).text)
 
     # -- types --------------------------------------------------------------------------------------------------------
-    def compared(self, operator: str, left: Bound, right: Bound) -> Bound:
-        for one, other in ((left, right), (right, left)):
-            if one.is_literal and one.value is not None and (fitted := _fitted(one, other, self.zone)) is not None:
-                left, right = (fitted, other) if one is left else (other, fitted)
-                return condition_of(operator, left, right)
-        left, right = _as_long(self.alike([left, right]))
-        return condition_of(operator, left, right)
-
-    def computed(self, operator: str, left: Bound, right: Bound) -> Bound:
-        left, right = (self.cast(x, DOUBLE) if x.type.kind in TEXTS else x for x in (left, right))
-        if left.is_null or right.is_null:
-            left, right = self.alike([left, right])
-        return Bound(operator, result_type(operator, left.type, right.type), (left, right))
-
-    def alike(self, nodes: Sequence[Bound]) -> list[Bound]:
-        """The nodes in their common type; NULL has any type."""
-        known = [n.type for n in nodes if not n.is_null]
-        wanted = known[0] if known else BOOLEAN
-        for data_type in known[1:]:
-            wanted = common_type(wanted, data_type)
-        if wanted.kind not in COMPARED:
-            raise UnsupportedFeatureError(f"where cannot compare values of type {wanted.sql()}: filter the result.")
-        return [literal(None, wanted) if n.is_null else self.cast(n, wanted) for n in nodes]
-
-    def cast(self, node: Bound, target: DataType) -> Bound:
-        if node.type == target:
-            return node
-        if node.is_null:
-            return literal(None, target)
-        check_castable(node.type, target, is_literal=node.is_literal)
-        if not node.is_literal:
-            return Bound(CAST, target, (node,))
-        if node.type.kind in TEXTS and target.kind in MOMENTS:
-            return literal(text_moment(node.value, target, self.zone), target)
-        return literal(value_of(Bound(CAST, target, (node,)), self.zone), target)
 
 
 _SPECIAL: dict[type[exp.Expression], Callable[[_Binder, Any], Bound]] = {
     exp.Column: _Binder.column,
     exp.Dot: _Binder.column,
-    exp.Literal: _Binder.number,
+    exp.Literal: _Binder.constant,
     exp.RawString: lambda _, node: literal(str(node.this), STRING),
     exp.HexString: _Binder.binary,
     exp.Boolean: lambda _, node: literal(bool(node.this), BOOLEAN),
@@ -358,53 +281,6 @@ _SPECIAL: dict[type[exp.Expression], Callable[[_Binder, Any], Bound]] = {
 }
 
 
-def _fitted(constant_node: Bound, column: Bound, zone: tzinfo | None) -> Bound | None:
-    """Return a constant in the type of a column, if the type has exactly this value; None if it does not.
-
-    Comparing in the column's type gives the same result, and prunes files. Spark removes such casts likewise.
-    """
-    source, target = constant_node.type, column.type
-    if column.is_literal or source == target or source.kind not in NUMBERS or target.kind not in NUMBERS:
-        return None
-    try:
-        common = common_type(source, target)
-        there = value_of(Bound(CAST, target, (constant_node,)), zone)
-        made = literal(there, target)
-        back, wide = (value_of(Bound(CAST, common, (n,)), zone) for n in (made, constant_node))
-    except PaimonError:
-        return None
-    return made if back == wide else None
-
-
-def _unwrapped_list(node: Bound) -> Bound:
-    """Return `CAST(column) IN (constants)` without the cast, if the column's type has all the constants exactly."""
-    child, *values = node.parts
-    if child.name != CAST:
-        return node
-    (column,) = child.parts
-    fitted = [v if v.is_null else _fitted(v, column, None) for v in values]
-    known = [literal(None, column.type) if f is not None and f.is_null else f for f in fitted]
-    parts = [f for f in known if f is not None]
-    return condition_of("in", column, *parts) if len(parts) == len(known) else node
-
-
-def _as_long(operands: list[Bound]) -> list[Bound]:
-    """Pad constants to the length of a CHAR that they are compared with, as Spark does."""
-    length = max((n.value for n in operands if n.name == "padded"), default=0)
-    return [
-        literal(n.value.ljust(length), n.type) if length and n.is_literal and n.value is not None else n
-        for n in operands
-    ]
-
-
-def _named(name: str, fields: Mapping[str, DataField]) -> DataField | None:
-    """The field with a name, or the only one with the name in another case."""
-    if name in fields:
-        return fields[name]
-    alike = [f for key, f in fields.items() if key.lower() == name.lower()]
-    return alike[0] if len(alike) == 1 else None
-
-
 def _with_quotes(text: str, tokens: Sequence[Token]) -> str:
     """Return the text with `\\'` for the `''` in a string, which is a quote in Spark and which sqlglot splits."""
     for one, other in reversed(list(pairwise(tokens))):
@@ -420,7 +296,7 @@ def _type_of(node: exp.DataType, whole: exp.Expression) -> DataType:
         return DecimalType(precision=precision, scale=scale)
     found = _TYPES.get(node.this)
     if found is None or node.expressions:
-        raise _refusal(whole.sql("spark"))
+        raise refusal(whole.sql("spark"))
     return found
 
 
@@ -443,12 +319,6 @@ def _like_regex(pattern: str, escape: str) -> str:
                 f"write {escape * 2!r} for the character itself."
             )
     return rf"\A{''.join(parts)}\z"
-
-
-def _refusal(what: str) -> UnsupportedFeatureError:
-    return UnsupportedFeatureError(
-        f"where cannot evaluate {what} without Spark: filter the result of the scan, or run the query in Spark."
-    )
 
 
 def _first_line(error: Exception) -> str:

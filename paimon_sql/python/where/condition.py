@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from paimon_core.expressions.predicate import Predicate
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.spec.types import DataField
 from paimon_sql.python.where.bound import COLUMN, Bound, conjuncts_of, nodes
 from paimon_sql.python.where.evaluation import evaluate
 from paimon_sql.python.where.pushdown import pushed_predicate
+from paimon_sql.python.where.simple import bind_simple
+
+if TYPE_CHECKING:
+    from paimon_sql.python.where.binding import bind, bind_value
+else:
+    bind = ImportedOnCall("paimon_sql.python.where.binding", "bind")  # sqlglot takes long to import
+    bind_value = ImportedOnCall("paimon_sql.python.where.binding", "bind_value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +35,8 @@ class Condition:
     @staticmethod
     def of(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Condition:
         """Parse a condition on columns. Raises as `bind`."""
-        from paimon_sql.python.where.binding import bind  # noqa: PLC0415  sqlglot takes long to import
-
-        return Condition(text, bind(text, fields, zone), zone)
+        found = bind_simple(text, fields, zone)
+        return Condition(text, bind(text, fields, zone) if found is None else found, zone)
 
     @property
     def columns(self) -> frozenset[str]:
@@ -60,8 +68,6 @@ class Computed:
     @staticmethod
     def of(column: str, text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Computed:
         """Parse an expression on columns. Raises as `bind`."""
-        from paimon_sql.python.where.binding import bind_value  # noqa: PLC0415  sqlglot takes long to import
-
         return Computed(column, bind_value(text, fields, zone), zone)
 
     @property
