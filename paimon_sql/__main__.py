@@ -10,7 +10,7 @@ from paimon_sql.shell.tables import TABLE_COMMANDS, run_table_command
 def main() -> int:
     """Run the command, and return its exit status."""
     words = sys.argv[1:]
-    if words[:1] and words[0] in TABLE_COMMANDS:
+    if words[:1] and words[0] in TABLE_COMMANDS and words != ["doctor"]:  # without a table it checks Spark
         return run_table_command(words)
     if words[:1] == ["ui"]:
         from paimon_sql.shell.ui import run_ui  # noqa: PLC0415  other commands need none of it

@@ -113,15 +113,16 @@ def check_storage(context: ProcedureContext, target: str) -> Rows:
 
 
 @procedure(fact="string", reason="string", statement="string")
-def advise(context: ProcedureContext, table: str) -> Rows:
+def advise(context: ProcedureContext, table: str, deep: bool = False) -> Rows:
     """Advise on the upkeep of a table: a fact about it, why the fact matters, and the statement that mends it.
 
     It reads metadata only, and changes nothing. There are rules for small files, sorted runs that wait for a
-    compaction, deleted rows, sizes of buckets, snapshots that stay, missing statistics and misspelled options. The
-    result is empty if no rule applies.
+    compaction, deleted rows, rows without a bucket, sizes of buckets, snapshots and consumers that stay, missing
+    statistics, and options that are misspelled, unsafe or without effect. `deep` lists all files of the table, too, and
+    finds files that no version needs. The result is empty if no rule applies.
     """
     target = context.load_table(table)
-    given = advice.advise(advice.figures_of(target.store))
+    given = advice.advise(advice.figures_of(target.store, with_orphans=deep))
     return [(a.fact, a.reason, a.for_table(context.name, target.identifier)) for a in given]
 
 

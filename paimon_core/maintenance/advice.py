@@ -9,28 +9,44 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.clock import now_millis
+from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance.orphans.search import DEFAULT_AGE, find_orphans
+from paimon_core.maintenance.snapshot_expiry import retention_of
 from paimon_core.options import (
     BUCKET,
+    COMMIT_UNSAFE_STORAGE,
+    CONSUMER_CHANGELOG_ONLY,
     DELETION_VECTORS,
+    DYNAMIC_BUCKET_MAX,
+    DYNAMIC_BUCKET_TARGET_ROWS,
+    IGNORE_DELETE,
+    MAX_SIZE_AMPLIFICATION,
+    MERGE_ENGINE,
     MIN_FILE_NUM,
     NUM_SORTED_RUN_TRIGGER,
+    POSTPONED,
+    SEQUENCE_FIELD,
+    SIZE_RATIO,
     SMALL_FILE_RATIO,
-    SNAPSHOT_NUM_RETAINED_MAX,
-    SNAPSHOT_NUM_RETAINED_MIN,
-    SNAPSHOT_TIME_RETAINED,
+    Change,
+    Option,
     TableOptions,
 )
 from paimon_core.options.support import OPTIONS
 from paimon_core.spec.identifier import Identifier, sql_name, sql_string
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.consumers import list_consumers
 from paimon_core.store.features import check_selectable
 from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.live_table import live_table
-from paimon_core.store.snapshots import earliest_snapshot, latest_snapshot, snapshot_ids
+from paimon_core.store.manifests import data_manifests, live_columns
+from paimon_core.store.snapshots import find_snapshot, history_ids, latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.files.data_files import target_file_size
 
@@ -40,7 +56,15 @@ SMALLEST_BUCKET = 8 * _MIB
 FEW_BUCKETS = 4  # that many never are too many
 ADVISED_BUCKET = 512 * _MIB
 MANY_DELETED = 0.2  # of the rows that data files hold
+SKEWED = 4  # sizes of an average bucket
 MANY_ROWS = 1_000_000  # from here on, plans of joins gain by statistics
+# options that only some tables use
+_OF_KEYS: tuple[Option[Any], ...] = (
+    *(MERGE_ENGINE, SEQUENCE_FIELD, IGNORE_DELETE),
+    *(NUM_SORTED_RUN_TRIGGER, SIZE_RATIO, MAX_SIZE_AMPLIFICATION),
+)
+_OF_APPENDS: tuple[Option[Any], ...] = (MIN_FILE_NUM,)
+_OF_DYNAMIC_BUCKETS: tuple[Option[Any], ...] = (DYNAMIC_BUCKET_MAX, DYNAMIC_BUCKET_TARGET_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +94,10 @@ class Figures:
     """The state of a table, as far as rules need it.
 
     `files` are the live data files of the latest snapshot, as `live_table` returns them. `target_size` is the size in
-    bytes at which a data file ends. `deleted` rows of the files are marked by deletion vectors. `oldest` is the age of
-    the oldest snapshot in milliseconds.
+    bytes at which a data file ends. `deleted` rows of the files are marked by deletion vectors. `waiting` are the files
+    of postponed buckets, which queries do not see yet. `expires`: an expiry would remove a snapshot. `holder` is the
+    consumer without which it would. `orphans` are the number and the bytes of files that no version needs, None if
+    they were not searched for.
     """
 
     options: TableOptions
@@ -79,30 +105,69 @@ class Figures:
     files: pa.Table
     target_size: int
     deleted: int = 0
+    waiting: int = 0
     snapshots: int = 0
-    oldest: int = 0
+    expires: bool = False
+    holder: str | None = None
     rows: int = 0
     has_statistics: bool = False
+    orphans: tuple[int, int] | None = None
 
 
-def figures_of(store: TableStore) -> Figures:
-    """Return the figures of a table. Raises as `check_selectable`, and `CorruptFileError`, `StorageError`."""
+def figures_of(store: TableStore, *, with_orphans: bool = False) -> Figures:
+    """Return the figures of a table. `with_orphans` lists all files of the table to find those that no version needs.
+
+    Raises as `check_selectable`, and `CorruptFileError`, `StorageError`.
+    """
     check_selectable(store)
     snapshot = latest_snapshot(store)
     figures = Figures(store.options, store.has_primary_key, live_table(store, snapshot), target_file_size(store))
-    oldest = earliest_snapshot(store)
-    if snapshot is None or oldest is None:
+    if with_orphans:
+        found = find_orphans(store, now_millis() - DEFAULT_AGE)
+        figures = replace(figures, orphans=(len(found.paths), found.size))
+    if snapshot is None:
         return figures
     vectors = deletion_files(store, snapshot) if store.options[DELETION_VECTORS] else {}
     deleted = [file.vector.cardinality or 0 for bucket in vectors.values() for file in bucket.values()]
     return replace(
         figures,
         deleted=sum(deleted),
-        snapshots=len(snapshot_ids(store)),
-        oldest=max(0, now_millis() - oldest.time_millis),
+        waiting=_waiting(store, snapshot),
+        **_expiry(store),
         rows=snapshot.total_record_count,
         has_statistics=snapshot.statistics is not None,
     )
+
+
+def _waiting(store: TableStore, snapshot: Snapshot) -> int:
+    """Return the number of files in postponed buckets."""
+    if store.options[BUCKET] != POSTPONED:
+        return 0
+    found = live_columns(store, data_manifests(store, snapshot))
+    return sum(int((manifest.buckets[rows] == POSTPONED).sum()) for manifest, rows in found)
+
+
+def _expiry(store: TableStore) -> dict[str, Any]:
+    """Return the figures about expiry, by the decision of the expiry itself."""
+    ids = history_ids(store)
+    try:
+        retention = replace(retention_of(store.options, now_millis()), limit=1)
+    except InvalidOptionError:  # of another writer: an expiry raises this error
+        return {"snapshots": len(ids)}
+
+    def time_of(number: int) -> int | None:
+        read = find_snapshot(store, number)
+        return None if read is None else read.time_millis
+
+    def expires(first_read: int | None) -> bool:
+        return bool(ids) and retention.first_kept(ids, time_of, first_read) > ids[0]
+
+    consumers = {} if store.options[CONSUMER_CHANGELOG_ONLY] else list_consumers(store)
+    holder = min(consumers, key=lambda name: consumers[name], default=None)
+    if not expires(None):
+        return {"snapshots": len(ids)}
+    is_free = holder is None or expires(consumers[holder])
+    return {"snapshots": len(ids), "expires": is_free, "holder": None if is_free else holder}
 
 
 def advise(figures: Figures) -> list[Advice]:
@@ -192,18 +257,82 @@ def _bucket_sizes(figures: Figures) -> Iterator[Advice]:
 
 def _old_snapshots(figures: Figures) -> Iterator[Advice]:
     """More snapshots than the options keep."""
-    most, retained = figures.options[SNAPSHOT_NUM_RETAINED_MAX], figures.options[SNAPSHOT_TIME_RETAINED]
-    if figures.snapshots > most:
-        kept = f"at most {most}"
-    elif figures.snapshots > figures.options[SNAPSHOT_NUM_RETAINED_MIN] and figures.oldest > retained:
-        kept = f"the last {retained // 60_000} minutes"
-    else:
+    if figures.expires:
+        yield Advice(
+            f"there are {figures.snapshots} snapshots, more than the options keep",
+            "files of old snapshots keep their space",
+            f"{{call}}.expire_snapshots(table => {{name}}, max_deletes => {figures.snapshots})",
+        )
+    if figures.holder is not None:
+        holder = _without_fields(sql_string(figures.holder))
+        yield Advice(
+            f"consumer {figures.holder!r} keeps snapshots that it has not read, of {figures.snapshots} snapshots",
+            "if it does not read again, snapshots and their files stay for ever",
+            f"{{call}}.reset_consumer(table => {{name}}, consumerId => {holder})",
+        )
+
+
+def _waiting_rows(figures: Figures) -> Iterator[Advice]:
+    if figures.waiting:
+        yield Advice(
+            f"{figures.waiting} files have no bucket yet",
+            "queries do not see their rows before a compaction assigns buckets to them",
+            "{call}.compact(table => {name})",
+        )
+
+
+def _orphans(figures: Figures) -> Iterator[Advice]:
+    if figures.orphans is not None and figures.orphans[0]:
+        count, size = figures.orphans
+        yield Advice(
+            f"{count} files with {-(-size // _MIB)} MiB belong to no version, and are older than a day",
+            "killed writers and rollbacks leave them, and they keep their space",
+            "{call}.remove_orphan_files(table => {name})",
+        )
+
+
+def _options_without_effect(figures: Figures) -> Iterator[Advice]:
+    """Options that only tables of another kind use."""
+    kinds = [
+        (_OF_KEYS, not figures.has_primary_key, "only tables with a primary key use it"),
+        (_OF_APPENDS, figures.has_primary_key, "only tables without a primary key use it"),
+        (_OF_DYNAMIC_BUCKETS, figures.options[BUCKET] > 0, "the table has a fixed number of buckets"),
+    ]
+    for options, applies, reason in kinds:
+        for option in options if applies else ():
+            key = option.key_in(figures.options.values)
+            if key is not None and option.change is Change.FREE:  # the statement changes the option
+                yield Advice(
+                    f"option '{key}' has no effect on this table",
+                    reason,
+                    f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({sql_string(key)})",
+                )
+
+
+def _unsafe_commits(figures: Figures) -> Iterator[Advice]:
+    if figures.options[COMMIT_UNSAFE_STORAGE]:
+        yield Advice(
+            f"option '{COMMIT_UNSAFE_STORAGE.key}' accepts a storage on which two writers may overwrite each other",
+            "an acknowledged commit can be lost; without the option, such commits are refused",
+            f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({sql_string(COMMIT_UNSAFE_STORAGE.key)})",
+        )
+
+
+def _skewed_buckets(figures: Figures) -> Iterator[Advice]:
+    """A fixed bucket that is too large, although an average one is not."""
+    buckets = figures.options[BUCKET]
+    if buckets < 1 or not figures.files.num_rows:
         return
-    yield Advice(
-        f"there are {figures.snapshots} snapshots, and the options keep {kept}",
-        "files of old snapshots keep their space",
-        "{call}.expire_snapshots(table => {name})",
-    )
+    each = figures.files.group_by(["partition", "bucket"]).aggregate([("size", "sum")])
+    totals = each.group_by("partition").aggregate([("size_sum", "sum"), ("size_sum", "max")])
+    largest = totals.sort_by([("size_sum_max", "descending")]).slice(0, 1).to_pylist()[0]
+    size, average = largest["size_sum_max"], largest["size_sum_sum"] // buckets
+    if size > LARGEST_BUCKET >= average and size >= SKEWED * average:
+        yield Advice(
+            f"one of {buckets} buckets holds {size // _MIB} MiB, and an average one {average // _MIB} MiB",
+            "a bucket is read and compacted by one task, so the others wait for it",
+            f"{{call}}.rescale(table => {{name}}, bucket_num => {-(-size // LARGEST_BUCKET) * buckets * 2})",
+        )
 
 
 def _missing_statistics(figures: Figures) -> Iterator[Advice]:
@@ -216,11 +345,16 @@ def _missing_statistics(figures: Figures) -> Iterator[Advice]:
 
 
 _RULES: tuple[Callable[[Figures], Iterator[Advice]], ...] = (
+    _unsafe_commits,
     _misspelled_options,
+    _options_without_effect,
+    _waiting_rows,
     _sorted_runs,
     _small_files,
     _deleted_rows,
     _bucket_sizes,
+    _skewed_buckets,
     _old_snapshots,
+    _orphans,
     _missing_statistics,
 )

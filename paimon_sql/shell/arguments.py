@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
         "paimon-sql run JOB.py: any program, with Paimon's catalogs in the program's Spark sessions. "
         "paimon-sql serve: a server for JDBC and Spark Connect. paimon-sql doctor: a check of this Spark. "
         "paimon-sql jar, paimon-sql spark-options: for spark-sql, spark-shell and JVM programs. "
-        "paimon-sql head, schema, count, inspect, query, call, picture, ui: tables without Spark.",
+        "paimon-sql head, schema, count, inspect, query, call, picture, ui, doctor TABLE: without Spark.",
         allow_abbrev=False,
         formatter_class=WholeWords,
     )

@@ -1,4 +1,6 @@
-"""Commands on tables without Spark and without a JVM: `head`, `schema`, `count`, `inspect`, `call` and `picture`."""
+"""Commands on tables without Spark and without a JVM: `head`, `schema`, `count`, `inspect`, `call`, `picture` and
+`doctor` with a table.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ import pyarrow as pa
 
 import paimon_sql
 from paimon_core.errors import InvalidNameError, PaimonError
+from paimon_core.escapes import visible
 from paimon_sql.pictures.picture import WHOLE, Choice, PictureKind
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, setting
 from paimon_sql.shell.opening import catalog_options
@@ -26,12 +29,14 @@ if TYPE_CHECKING:
 
 _SYSTEM_DATABASE = "sys."
 _INTERRUPTED = 130
+
+
 def run_table_command(words: Sequence[str]) -> int:
     """Run a command, and return the exit status: 0, 1 after an error, 2 for wrong arguments, 130 if stopped."""
     arguments = _parser().parse_args(words)
     try:
-        if arguments.command == "picture":
-            sys.stdout.write(_picture(arguments))
+        if arguments.command in _TEXTS:
+            sys.stdout.write(_TEXTS[arguments.command](arguments))
         else:
             found, zone = _COMMANDS[arguments.command](arguments)
             sys.stdout.write(FORMATS[arguments.output](_result(found, zone)))
@@ -87,6 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     picture.add_argument("--partition", metavar="P", help="draw the LSM trees of day=2024-01-01, for example")
     picture.add_argument("--bucket", metavar="N", type=int, help="draw the LSM tree of one bucket")
     picture.add_argument("--out", metavar="FILE", help="write FILE.svg, FILE.html or FILE.txt (default: print text)")
+    doctor = add("doctor", "Print advice on the upkeep of a table, as CALL sys.advise.", has_rows=False)
+    doctor.add_argument("table", help=table)
+    doctor.add_argument("--deep", action="store_true", help="list all files, too, to find those that nothing needs")
     return made
 
 
@@ -158,6 +166,19 @@ def _picture(arguments: argparse.Namespace) -> str:
     return "\n".join(draw(store, each, part).text(width) for each in ([kind] if kind else kinds_of(store)))
 
 
+def _doctor(arguments: argparse.Namespace) -> str:
+    """Return the advice on a table as text."""
+    from paimon_core.maintenance.advice import advise, figures_of  # noqa: PLC0415  other commands need none of it
+
+    table = _table(arguments, arguments.table)
+    given = advise(figures_of(table.inner.store, with_orphans=arguments.deep))
+    if not given:
+        return f"No rule has advice for {table.name}.\n"
+    catalog = arguments.catalog or "paimon"
+    said = [(a.fact, f"  why: {a.reason}", f"  run: {a.for_table(catalog, table.identifier)}") for a in given]
+    return "\n".join("".join(f"{visible(line, kept='')}\n" for line in lines) for lines in said)
+
+
 _COMMANDS: Mapping[str, Callable[[argparse.Namespace], _Found]] = {
     "head": _head,
     "schema": _schema,
@@ -166,7 +187,8 @@ _COMMANDS: Mapping[str, Callable[[argparse.Namespace], _Found]] = {
     "query": _query,
     "call": _call,
 }
-TABLE_COMMANDS = (*_COMMANDS, "picture")
+_TEXTS: Mapping[str, Callable[[argparse.Namespace], str]] = {"picture": _picture, "doctor": _doctor}
+TABLE_COMMANDS = (*_COMMANDS, *_TEXTS)
 
 
 def _catalog(arguments: argparse.Namespace) -> PaimonCatalog:

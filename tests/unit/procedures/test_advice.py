@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
+import uuid
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +21,7 @@ from paimon_core.options import TableOptions
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_core.store.ddl.schema_changes import SetOption
+from paimon_core.store.ddl.schema_changes import RemoveOption, SetOption
 from paimon_core.store.live_table import LIVE_FILES
 from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
@@ -138,7 +141,7 @@ def test_old_snapshots(tmp_path: Path) -> None:
     lake.catalog.alter_table(
         lake.identifier, [SetOption("snapshot.num-retained.min", "1"), SetOption("snapshot.num-retained.max", "3")]
     )
-    lake.follow(only(lake.advice(), r"^there are 4 snapshots, and the options keep at most 3$"))
+    lake.follow(only(lake.advice(), r"^there are 4 snapshots, more than the options keep$"))
     assert lake.advice() == {}
 
 
@@ -156,6 +159,15 @@ def of_one_file(size: int, rows: int = 10) -> pa.Table:
     return pa.table([[b""], [0], [5], [size], [rows], [0], [b""]], schema=LIVE_FILES)
 
 
+def buckets_of(*sizes: int) -> pa.Table:
+    """Files of one partition, one in each bucket, with sizes in MiB."""
+    rows = [{"partition": b"", "bucket": n, "level": 5, "size": size * MIB, "rows": 1} for n, size in enumerate(sizes)]
+    return pa.Table.from_pylist(rows, schema=LIVE_FILES)
+
+
+SKEWED = replace(FIGURES, options=TableOptions({"bucket": "8"}))
+
+
 @pytest.mark.parametrize(
     ("figures", "pattern"),
     [
@@ -165,14 +177,93 @@ def of_one_file(size: int, rows: int = 10) -> pa.Table:
         (replace(FIGURES, rows=999_999), None),
         (replace(FIGURES, rows=1_000_000), "ANALYZE TABLE"),
         (replace(FIGURES, rows=1_000_000, has_statistics=True), None),
-        (replace(FIGURES, snapshots=11, oldest=3_600_001), r"expire_snapshots"),
-        (replace(FIGURES, snapshots=11, oldest=3_600_000), None),
-        (replace(FIGURES, snapshots=10, oldest=10**9), None),
+        (replace(FIGURES, snapshots=11, expires=True), r"max_deletes => 11"),
+        (replace(FIGURES, orphans=(0, 0)), None),
+        (replace(FIGURES, orphans=(2, 3 * MIB)), r"remove_orphan_files"),
+        (replace(FIGURES, waiting=1), r"compact"),
+        (replace(SKEWED, files=buckets_of(*[100] * 7, 3000)), r"bucket_num => 32"),
+        (replace(SKEWED, files=buckets_of(*[100] * 7, 2000)), None),
+        (replace(SKEWED, files=buckets_of(*[1000] * 7, 2100)), None),
     ],
 )
 def test_figures(figures: Figures, pattern: str | None) -> None:
     found = [advice.statement for advice in advise(figures)]
     assert found == [] if pattern is None else re.search(pattern, *found)
+
+
+def test_young_snapshots_stay(tmp_path: Path) -> None:
+    """The oldest snapshot stays until the next one is old, too: an expiry by the options removes nothing."""
+    lake = Lake(tmp_path, {**OPTIONS, "compaction.min.file-num": "50", "snapshot.num-retained.min": "1"})
+    lake.insert(1)
+    path = Path(lake.table.store.paths.snapshot(1))
+    old = int(time.time() * 1000) - 7_200_000
+    path.write_text(re.sub(r'"timeMillis" ?: ?\d+', f'"timeMillis" : {old}', path.read_text()))
+    lake.insert(2)
+    assert lake.table.store.io.exists(str(path)) and lake.advice() == {}
+
+
+def test_a_consumer_that_keeps_snapshots(tmp_path: Path) -> None:
+    limits = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"}
+    lake = Lake(tmp_path, {**OPTIONS, "compaction.min.file-num": "50", **limits})
+    lake.insert(1)
+    lake.call("reset_consumer", table="t", consumerId="it's", nextSnapshotId=1)
+    lake.insert(2)
+    statement = only(lake.advice(), r"^consumer \"it's\" keeps snapshots that it has not read, of 2 snapshots$")
+    assert statement == r"CALL paimon.sys.reset_consumer(table => 'default.t', consumerId => 'it\'s')"
+    lake.call("reset_consumer", table="t", consumerId="it's")
+    lake.follow(only(lake.advice(), r"^there are 2 snapshots"))
+    assert lake.advice() == {}
+
+
+def test_many_snapshots_expire_at_once(tmp_path: Path) -> None:
+    """More snapshots than 'snapshot.expire.limit': following the advice once ends it."""
+    limits = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1", "snapshot.expire.limit": "2"}
+    lake = Lake(tmp_path, {**OPTIONS, "compaction.min.file-num": "50", **limits})
+    for value in range(6):
+        lake.insert(value)
+    lake.follow(only(lake.advice(), r"^there are 6 snapshots"))
+    assert lake.advice() == {}
+
+
+def test_rows_without_a_bucket(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {"primary-key": "k", "bucket": "-2"})
+    stored.insert(lake.table, [(1, "x")])
+    lake.follow(only(lake.advice(), r"^1 files have no bucket yet$"))
+    assert lake.advice() == {}
+
+
+def test_files_of_no_version(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.insert(1)
+    orphan = Path(lake.table.store.root) / "bucket-0" / f"data-{uuid.UUID(int=1)}-0.parquet"
+    orphan.write_bytes(b"x" * MIB)
+    os.utime(orphan, (0, 0))
+    assert lake.advice() == {}
+    ((fact, _, statement),) = lake.call("advise", table="t", deep=True)
+    assert fact == "1 files with 1 MiB belong to no version, and are older than a day"
+    lake.follow(statement)
+    assert not orphan.exists() and not lake.call("advise", table="t", deep=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({**OPTIONS, "num-sorted-run.compaction-trigger": "3"}, "num-sorted-run.compaction-trigger"),
+        ({**KEYED, "compaction.min.file-num": "3"}, "compaction.min.file-num"),
+        ({**KEYED, "dynamic-bucket.target-row-num": "3"}, "dynamic-bucket.target-row-num"),
+    ],
+)
+def test_options_without_effect(options: dict[str, str], key: str, tmp_path: Path) -> None:
+    lake = Lake(tmp_path, options)
+    statement = only(lake.advice(), f"^option '{key}' has no effect on this table$")
+    assert statement == f"ALTER TABLE paimon.default.t UNSET TBLPROPERTIES ('{key}')"
+    lake.catalog.alter_table(lake.identifier, [RemoveOption(key)])
+    assert lake.advice() == {}
+
+
+def test_commits_that_may_be_lost(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**OPTIONS, "commit.unsafe-storage": "true"})
+    assert "UNSET TBLPROPERTIES ('commit.unsafe-storage')" in only(lake.advice(), "two writers may overwrite")
 
 
 def test_names_are_quoted(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_sql import open_catalog
+from paimon_sql.__main__ import main
 from paimon_sql.shell.tables import run_table_command
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), metadata={"comment": "of a row"}), ("at", pa.timestamp("us", "UTC"))])
@@ -96,3 +97,19 @@ def test_no_pyspark_is_imported(warehouse: str, tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "count\n3\n", "")
+
+
+def test_doctor(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ran(capsys, "doctor", "shop.t", "-w", warehouse) == "No rule has advice for shop.t.\n"
+    open_catalog(warehouse).table("shop.t").alter(options={"compaction.min.file-numm": "1"})
+    assert ran(capsys, "doctor", "shop.t", "-w", warehouse, "--deep", "--catalog", "lake").splitlines() == [
+        "option 'compaction.min.file-numm' is not an option of Paimon",
+        "  why: it does nothing; 'compaction.min.file-num' is one",
+        "  run: ALTER TABLE lake.shop.t UNSET TBLPROPERTIES ('compaction.min.file-numm')",
+    ]
+
+
+def test_doctor_without_a_table_checks_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["paimon-sql", "doctor"])
+    monkeypatch.setattr("paimon_sql.shell.main.main", lambda: 7)
+    assert main() == 7
