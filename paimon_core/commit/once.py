@@ -35,7 +35,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paimon_core.commit.draft import CommitInfo, Once
-from paimon_core.commit.publish import create_new
+from paimon_core.commit.publish import create_if_missing
 from paimon_core.errors import AlreadyCommittedError, CommitConflictError, StorageError, UnreadableFileError
 from paimon_core.options import STREAM_UNKNOWN_EPOCH
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot
@@ -94,7 +94,7 @@ class OnceGuard:
     def begin(self) -> bool:
         """Create the record. Return False if another process created it."""
         path, first = self.store.paths.stream_commit(self.info.user, self.info.identifier), self.record(made=False)
-        if not create_new(self.store.io, path, encode_stream_commit(first)):
+        if not create_if_missing(self.store.io, path, encode_stream_commit(first)):
             return False
         latest = latest_snapshot(self.store)
         last = 0 if latest is None else latest.id

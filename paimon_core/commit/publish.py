@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
 
-from paimon_core.errors import CommitUnknownError, StorageRefusedError, UnsafeStorageError
+from paimon_core.errors import CommitUnknownError, StorageError, StorageRefusedError, UnsafeStorageError
 from paimon_core.io.file_io import FileIO
 
 
@@ -128,6 +128,23 @@ def create_new(io: FileIO, path: str, data: bytes, check: Callable[[], None] = l
         check()
         io.write_bytes(path, data)
         return True
+
+
+def create_if_missing(io: FileIO, path: str, data: bytes) -> bool:
+    """Create a file, if it makes no difference which writer creates it with this content.
+
+    Return False if the file exists. It may then have been created by this call: on an object store, this is unknown if
+    the file has the same content, because the client repeats a request without an answer.
+    """
+    try:
+        return create_new(io, path, data)
+    except StorageRefusedError:
+        raise
+    except StorageError:
+        with suppress(StorageError, FileNotFoundError):
+            if io.read_bytes(path) == data:
+                return False
+        raise
 
 
 def _outcome(created: bool) -> PublishOutcome:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
-from paimon_core.commit.publish import create_new
+from paimon_core.commit.publish import create_if_missing
 from paimon_core.errors import CommitConflictError, PaimonError
 from paimon_core.formats.iceberg_types import Node
 from paimon_core.iceberg.cleaning import clean, clean_former
@@ -142,7 +142,7 @@ class _Following:
                 "metadata. Run the statement again."
             )
         metadata = version_path(self.folder, latest.id)
-        if not create_new(self.store.io, metadata, data):
+        if not create_if_missing(self.store.io, metadata, data):
             there = self._read(latest.id)
             of_this = there is not None and there.current.identity == identity_of(latest) and self._is_here(there)
             if not of_this:  # from a rolled-back history, or from the table's former folder

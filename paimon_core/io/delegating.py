@@ -108,3 +108,10 @@ class DelegatingFileIO(ABC):
 
     def sync(self, path: str) -> None:
         self._io().sync(path)
+
+
+def innermost(io: FileIO) -> FileIO:
+    """Return the storage to which a chain of wrappers passes calls on."""
+    while isinstance(io, DelegatingFileIO):
+        io = io._io()
+    return io

@@ -35,6 +35,10 @@ _HANDED = re.compile(
     r"dfs\.user\.home\.dir\.prefix|hadoop\.security\.authentication|" + re.escape(_KEY_PROVIDER)
 )
 _USED = frozenset({CONF_DIR, PRINCIPAL, KEYTAB, REPLICATION, BLOCK_SIZE, UMASK})
+_OF_THIS_CLIENT = (CONF_DIR, REPLICATION, BLOCK_SIZE, UMASK, "dfs.user.home.dir.prefix")
+_PATIENCE = re.compile(
+    r"dfs\.client\.(?:failover\.(?:max|sleep|random)\..+|socket-timeout|block\.write\..+)|fs\.viewfs\..+"
+)
 # For each setting, the library's value, and the reason why other values are refused.
 _STANDARD = "org.apache.hadoop.net.StandardSocketFactory"
 _ONLY = {
@@ -108,6 +112,17 @@ def hdfs_options(options: Mapping[str, str]) -> dict[str, str]:
             _warn(target, value.strip())
     file_settings(found)
     return found
+
+
+def cluster_settings(root: str, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that another client needs, so that it reaches the same cluster as the same user.
+
+    `root` is the location without its path, `options` come from `hdfs_options`.
+    """
+    wanted = {name: value for name, value in options.items() if name not in _OF_THIS_CLIENT}
+    if root.partition("://")[2]:  # otherwise fs.defaultFS is the cluster
+        wanted.pop("fs.defaultFS", None)
+    return {name: value for name, value in wanted.items() if not _PATIENCE.fullmatch(name)}
 
 
 def _refusal(name: str, value: str, is_own: bool) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from paimon_core.commit.publish import create_new
+from paimon_core.commit.publish import create_if_missing
 from paimon_core.errors import BranchExistsError, CommitConflictError
 from paimon_core.io.file_io import FileIO
 from paimon_core.maintenance.branches import check_branch_name, check_unused, publish_schemas, remove_schemas
@@ -72,7 +72,7 @@ def _copy(old: TableStore, new: TableStore) -> bool:
             continue
         copy = target + path[len(source) :]
         old.check_turn()
-        is_new = create_new(old.io, copy, data)
+        is_new = create_if_missing(old.io, copy, data)
         if not is_new and path.startswith(old.paths.snapshot_dir) and old.io.read_bytes(copy) != data:
             return False
     ids = history_ids(new)

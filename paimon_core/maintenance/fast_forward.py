@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from paimon_core.commit.publish import create_new
+from paimon_core.commit.publish import create_if_missing
 from paimon_core.errors import BranchNotFoundError, CommitConflictError, SnapshotNotFoundError
 from paimon_core.iceberg.follow import keep_up
 from paimon_core.maintenance.branches import check_branch_name
@@ -75,7 +75,9 @@ def fast_forward(store: TableStore, name: str) -> None:
         for snapshot in new.snapshots[same:]:
             _put(main, main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
         if not snapshot_ids(main):
-            create_new(main.io, main.paths.snapshot(first.id), encode_snapshot(first))  # expiry may have removed it
+            create_if_missing(
+                main.io, main.paths.snapshot(first.id), encode_snapshot(first)
+            )  # expiry may have removed it
         _check_source(branch, main, new, old, same)
         _copy_tags(branch, main, new.tags)
         ids = history_ids(main)
@@ -106,9 +108,9 @@ def _check_source(branch: TableStore, main: TableStore, new: _History, old: _His
         for snapshot in reversed(copies):
             main.delete(main.paths.snapshot(snapshot.id))
         for snapshot in old.snapshots:
-            create_new(main.io, main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
+            create_if_missing(main.io, main.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
         for tag in old.tags:
-            create_new(main.io, main.paths.tag(tag.name), encode_tag(tag))
+            create_if_missing(main.io, main.paths.tag(tag.name), encode_tag(tag))
         _replace_schemas(main, old.schemas, 0)
         if old.snapshots:
             reset_hints(main, old.snapshots[0].id, old.snapshots[-1].id)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
-from paimon_core.commit.publish import create_new
+from paimon_core.commit.publish import create_if_missing
 from paimon_core.errors import CommitConflictError, SnapshotNotFoundError
 from paimon_core.iceberg.follow import keep_up
 from paimon_core.io.side_by_side import together
@@ -55,8 +55,9 @@ def roll_back(store: TableStore, *, snapshot_id: int | None = None, tag: str | N
 def _bring_back(store: TableStore, target: Snapshot) -> None:
     """Restore an expired snapshot that a tag keeps. Raises `SnapshotNotFoundError`."""
     path = store.paths.snapshot(target.id)
-    if not create_new(store.io, path, encode_snapshot(target)):
+    if find_snapshot(store, target.id) is not None:
         return
+    create_if_missing(store.io, path, encode_snapshot(target))
     # A process that deletes a tag checks for snapshots afterwards: if the tag still exists now, so do its files.
     if not any(t.snapshot.delta_manifest_list == target.delta_manifest_list for t in readable_tags(store)):
         store.delete(path)
@@ -138,7 +139,7 @@ def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot], befo
     if any(n in before for n in ids):
         return
     for snapshot in reversed(cut):
-        create_new(store.io, store.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
+        create_if_missing(store.io, store.paths.snapshot(snapshot.id), encode_snapshot(snapshot))
     if cut:
         reset_hints(store, (history_ids(store) or [cut[-1].id])[0], cut[0].id)
     raise SnapshotNotFoundError(

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from paimon_core.commit.once import settle_records
-from paimon_core.commit.publish import create_new
+from paimon_core.commit.publish import create_if_missing
 from paimon_core.errors import InvalidOptionError
 from paimon_core.iceberg.follow import keep_up
 from paimon_core.io.side_by_side import batched_side_by_side, both, side_by_side, together
@@ -254,7 +254,7 @@ def _check_any_remains(store: TableStore, removed: Sequence[Snapshot]) -> None:
         return
     hint = hinted_latest(store)
     latest = next((s for s in removed if s.id == hint), removed[-1])
-    create_new(store.io, store.paths.snapshot(latest.id), encode_snapshot(latest))
+    create_if_missing(store.io, store.paths.snapshot(latest.id), encode_snapshot(latest))
     raise ChangedError(
         f"Table {store.name} was rolled back to snapshot {latest.id} while that snapshot expired. The snapshot stays; "
         "run the statement again."

@@ -66,6 +66,15 @@ class ScanRequest:
     predicate: Predicate | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Opens:
+    """Whether an engine opens paths that are not ASCII, and files on HDFS, and how it opens objects."""
+
+    unicode: bool
+    hdfs: bool
+    hadoop: HadoopReader | None
+
+
 def choose_execution(
     store: TableStore,
     plan: Plan,
@@ -73,16 +82,19 @@ def choose_execution(
     *,
     is_answered: bool = False,
     opens_unicode: bool = True,
+    opens_hdfs: bool = True,
     hadoop: HadoopReader | None = None,
 ) -> Execution:
     """Choose the way to make the rows.
 
     `is_answered`: metadata has the values of all requested aggregates. `opens_unicode`: the engine opens paths that are
-    not ASCII. `hadoop`: the engine opens objects by Hadoop's connector."""
+    not ASCII. `opens_hdfs`: the engine reaches the same HDFS as we do. `hadoop`: the engine opens objects by Hadoop's
+    connector."""
+    opens = _Opens(opens_unicode, opens_hdfs, hadoop)
     check_vectors_readable(store, request.columns)
     if is_answered:
         return Execution.METADATA
-    if _is_raw(store, plan, request, opens_unicode=opens_unicode, hadoop=hadoop):
+    if _is_raw(store, plan, request, opens):
         return Execution.RAW
     return Execution.LOOKUP if _is_lookup(store, plan, request) else Execution.MERGE
 
@@ -93,13 +105,15 @@ def divide(
     request: ScanRequest,
     *,
     opens_unicode: bool = True,
+    opens_hdfs: bool = True,
     hadoop: HadoopReader | None = None,
 ) -> Mapping[Execution, Plan]:
     """Divide a plan by the way to make its rows. Parameters as for `choose_execution`.
 
     Return one entry with the whole plan, or two: RAW for splits that the engine reads itself, and MERGE for the rest.
     """
-    chosen = choose_execution(store, plan, request, opens_unicode=opens_unicode, hadoop=hadoop)
+    opens = _Opens(opens_unicode, opens_hdfs, hadoop)
+    chosen = choose_execution(store, plan, request, opens_unicode=opens_unicode, opens_hdfs=opens_hdfs, hadoop=hadoop)
     if chosen is not Execution.MERGE:
         return {chosen: plan}
     plain: list[DataSplit] = []
@@ -109,7 +123,7 @@ def divide(
     raw = replace(plan, splits=tuple(plain))
     if not rest or sum(s.size for s in plain) < _LEAST_DIVIDED:
         return {chosen: plan}
-    if not _is_raw(store, raw, request, opens_unicode=opens_unicode, hadoop=hadoop):
+    if not _is_raw(store, raw, request, opens):
         return {chosen: plan}
     return {Execution.RAW: raw, Execution.MERGE: replace(plan, splits=tuple(rest))}
 
@@ -171,17 +185,15 @@ def _is_compacted(split: DataSplit) -> bool:
     return not split.needs_merge and (len(split.files) == 1 or all(f.level > 0 for f in split.files))
 
 
-def _is_raw(
-    store: TableStore, plan: Plan, request: ScanRequest, *, opens_unicode: bool, hadoop: HadoopReader | None
-) -> bool:
+def _is_raw(store: TableStore, plan: Plan, request: ScanRequest, opens: _Opens) -> bool:
     """Return whether Parquet files have exactly the requested rows and columns, the engine opens them, and its reader
     returns the same values as ours.
     """
     return (
-        (_is_local(store) or _opens_objects(plan, hadoop))
+        (_is_local(store, opens.hdfs) or _opens_objects(plan, opens.hadoop))
         and _has_raw_columns(store, request)
         and all(_is_plain(s, store.schema.id) for s in plan.splits)
-        and _opens_names(plan, opens_unicode)
+        and _opens_names(plan, opens.unicode)
         and engines_read_alike(store, plan.splits, [f for f in store.schema.fields if f.name in request.columns])
     )
 
@@ -200,9 +212,9 @@ def _has_raw_columns(store: TableStore, request: ScanRequest) -> bool:
     )
 
 
-def _is_local(store: TableStore) -> bool:
+def _is_local(store: TableStore, opens_hdfs: bool) -> bool:
     """Return whether an engine opens the files of a table by their own paths, without keys."""
-    return "://" not in store.root or store.root.startswith("hdfs://")
+    return "://" not in store.root or (opens_hdfs and store.root.startswith("hdfs://"))
 
 
 def _opens_objects(plan: Plan, hadoop: HadoopReader | None) -> bool:

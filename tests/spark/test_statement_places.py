@@ -281,6 +281,20 @@ def test_handlers_catch_the_errors_of_our_statements(tables: Any) -> None:
     assert rows_of(tables, "SELECT * FROM t ORDER BY id") == ROWS
 
 
+def test_a_handler_writes_to_the_table_as_it_is_now(tables: Any) -> None:
+    """The failed statement loaded the table, but Spark did not get as far as to write to it."""
+    tables.sql(
+        """BEGIN
+          DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN
+            ALTER TABLE t ADD COLUMN more INT;
+            INSERT INTO t VALUES (7, 'x', 1);
+          END;
+          INSERT INTO t SELECT nope, v FROM t;
+        END"""
+    )
+    assert rows_of(tables, "SELECT * FROM t WHERE id = 7") == [(7, "x", 1)]
+
+
 # statements that only Paimon has, with parameters; a query, and what it returns behind the statement
 PARAMETERS = {
     "ALTER TABLE t CREATE TAG made AS OF VERSION {}": ([1], "SELECT tag_name FROM t$tags", [("made",)]),

@@ -28,6 +28,7 @@ pytestmark = [
 ]
 TABLE = Identifier("default", "t")
 WRITERS, COMMITS = 4, 10
+_NODES = "org.apache.hadoop.hdfs.server.namenode"
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +114,23 @@ def test_statements_of_a_session(server: str, tmp_path: Path) -> None:
     spark.sql("CALL hdfs.sys.remove_orphan_files(table => 'd.*')")
     spark.sql("DROP TABLE hdfs.d.u")
     assert [row.tableName for row in spark.sql("SHOW TABLES IN hdfs.d").collect()] == ["plain"]
+
+
+@pytest.mark.spark
+def test_a_name_service_of_the_catalog_alone(server: str) -> None:
+    """Spark's own reader does not know it, so workers read the files."""
+    address = server.removeprefix("hdfs://")
+    service = {
+        "dfs.nameservices": "lake",
+        "dfs.ha.namenodes.lake": "a",
+        "dfs.namenode.rpc-address.lake.a": address,
+        "dfs.client.failover.proxy.provider.lake": f"{_NODES}.ha.ConfiguredFailoverProxyProvider",
+    }
+    spark = paimon_sql.connect(warehouse="hdfs://lake/named", catalog="named", **service)
+    plain = paimon_sql.connect(warehouse=f"{server}/named", catalog="plain")
+    spark.sql("CREATE TABLE named.default.t (id INT, v STRING)")
+    spark.sql("INSERT INTO named.default.t SELECT CAST(id AS INT), 'x' FROM range(100)")
+    for session, name, is_raw in ((spark, "named", False), (plain, "plain", True)):
+        assert session.sql(f"SELECT id, v FROM {name}.default.t WHERE id > 97").collect() == [(98, "x"), (99, "x")]
+        explained = session.sql(f"EXPLAIN SELECT id, v FROM {name}.default.t").first()[0]
+        assert ("PaimonScan[raw]" in explained) == is_raw

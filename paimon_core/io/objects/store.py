@@ -37,7 +37,7 @@ _FOLDER_MARK = ".folder"
 _MANY = 1000  # objects per request that deletes or lists
 _WRITES = 4  # parallel uploads of parts of a file
 _BUSY = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries of a create that the storage postpones
-_DELETED_AGAIN = (0.05, 0.5)  # seconds between tries of a delete with a lost connection
+_PAUSES = (0.05, 0.2, 0.5)  # seconds between tries after the connection has ended
 _MOST_COPY = 5 * 10**9  # bytes that a storage copies by one request
 _CONFLICT, _NOT_IMPLEMENTED = 409, 501
 
@@ -237,7 +237,7 @@ class ObjectStoreFileIO:
 
     def list(self, path: str) -> Iterator[FileStatus]:
         def ask(store: Any, key: str) -> builtins.list[FileStatus]:
-            answer = _obstore().list_with_delimiter(store, key or None)
+            answer = _again(lambda: _obstore().list_with_delimiter(store, key or None))
             folders = [FileStatus(_child(path, p), 0, True, _now()) for p in answer["common_prefixes"]]
             objects = [o for o in answer["objects"] if o["path"] != key and _name(o["path"]) != _FOLDER_MARK]
             return folders + [_status(_child(path, o["path"]), o) for o in objects]
@@ -279,7 +279,7 @@ class ObjectStoreFileIO:
                 _delete(store, [o["path"] for o in found])
 
         with suppress(FileNotFoundError):
-            self._call("delete folder", path, delete)
+            self._call("delete folder", path, lambda store, key: _again(lambda: delete(store, key)))
 
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
         return False  # object stores have no folders
@@ -368,18 +368,22 @@ def _head(store: Any, key: str) -> Mapping[str, Any]:
     return _obstore().head(store, key)  # type: ignore[no-any-return]
 
 
-def _delete(store: Any, keys: builtins.list[str]) -> None:
-    """Delete objects. If the connection ends, do it again: the client repeats no POST, but a delete may be repeated."""
-    for pause in _DELETED_AGAIN:
+def _again(request: Callable[[], T]) -> T:
+    """Make a request that may be repeated, again if the connection ends. The client itself repeats no POST, and no
+    listing if the answer is cut.
+    """
+    for pause in _PAUSES:
         try:
-            _obstore().delete(store, keys)
+            return request()
         except Exception as error:
             if status_of(error) is not None or is_unreachable(error) or not is_transient(error):
                 raise
             time.sleep(pause)
-        else:
-            return
-    _obstore().delete(store, keys)
+    return request()
+
+
+def _delete(store: Any, keys: builtins.list[str]) -> None:
+    _again(lambda: _obstore().delete(store, keys))
 
 
 def _get(store: Any, key: str) -> None:
@@ -387,11 +391,17 @@ def _get(store: Any, key: str) -> None:
 
 
 def _has_below(store: Any, key: str) -> bool:
-    return any(True for found in _obstore().list(store, key or None, chunk_size=1) if found) or not key
+    def has() -> bool:
+        return any(True for found in _obstore().list(store, key or None, chunk_size=1) if found)
+
+    return _again(has) or not key
 
 
 def _all_below(store: Any, key: str) -> builtins.list[str]:
-    return [o["path"] for found in _obstore().list(store, key, chunk_size=_MANY) for o in found]
+    def paths() -> builtins.list[str]:
+        return [o["path"] for found in _obstore().list(store, key, chunk_size=_MANY) for o in found]
+
+    return _again(paths)
 
 
 def _key(path: str) -> str:

@@ -16,6 +16,9 @@ from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.indexes.file_index.options import indexed_values
+from paimon_core.io.delegating import innermost
+from paimon_core.io.hdfs import HdfsFileIO
+from paimon_core.io.hdfs_settings import cluster_settings
 from paimon_core.io.objects.hadoop_reader import HadoopReader, hadoop_reader
 from paimon_core.lazy import cached_property
 from paimon_core.options import DATA_EVOLUTION
@@ -40,7 +43,7 @@ from paimon_core.spec.types import DataField, Kind
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.scans.files import has_s3a
+from paimon_sql.spark.jvm.scans.files import hadoop_settings, has_s3a
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.filters import spark_prunes_soundly, translate_all
@@ -185,8 +188,14 @@ class PaimonScanBuilder(Proxy):
         return self._scan_of(plan)
 
     def _scan_of(self, plan: Plan) -> Any:
-        unicode = self.jvm.opens_unicode_names
-        parts = divide(self.table.store, plan, self._asked_of_scan, opens_unicode=unicode, hadoop=self._hadoop)
+        parts = divide(
+            self.table.store,
+            plan,
+            self._asked_of_scan,
+            opens_unicode=self.jvm.opens_unicode_names,
+            opens_hdfs=self._opens_hdfs,
+            hadoop=self._hadoop,
+        )
         if Execution.LOOKUP in parts:
             return LookupScan(self.jvm, self.session, self._request, plan)
         by_partitions = self._is_version and any(k in self.required.names for k in self.table.schema.partition_keys)
@@ -277,15 +286,30 @@ class PaimonScanBuilder(Proxy):
         found = None if store.io.is_near else hadoop_reader(store.io, store.root)
         return found if found is not None and has_s3a(self.jvm) else None
 
+    @cached_property
+    def _opens_hdfs(self) -> bool:
+        """Return whether Spark's reader reaches the table's HDFS by the same settings as our client.
+
+        Settings of the catalog alone, such as a name service or a keytab, are unknown to Spark.
+        """
+        store = self.table.store
+        io = innermost(store.io) if store.root.startswith("hdfs://") else None
+        wanted = cluster_settings(io.root, io.options) if isinstance(io, HdfsFileIO) else {}
+        return not wanted or hadoop_settings(self.session.session, wanted) == wanted
+
     @property
     def _asked_of_scan(self) -> ScanRequest:
         return ScanRequest(tuple(self.required.fieldNames()), self.derived, conjunction(self.pruning))
 
     def _execution(self, plan: Plan) -> Execution:
         answered = self.reduction is not None and self._answer(self.reduction) is not None
-        unicode = self.jvm.opens_unicode_names
         return choose_execution(
-            self.table.store, plan, self._asked_of_scan, is_answered=answered, opens_unicode=unicode
+            self.table.store,
+            plan,
+            self._asked_of_scan,
+            is_answered=answered,
+            opens_unicode=self.jvm.opens_unicode_names,
+            opens_hdfs=self._opens_hdfs,
         )
 
     class Java:

@@ -268,6 +268,7 @@ class StatementRewriter:
         if found is None:
             self._check_no_view(head)
             return None
+        found[0].targets.forget()  # a statement of the same script may have failed before Spark loaded its table
         if head.kind in _ROW_LEVEL:
             found = _on_branch(found, head)
         parsed = read_statement(head)

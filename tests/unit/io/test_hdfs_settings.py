@@ -13,7 +13,7 @@ import pytest
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.io import hdfs
 from paimon_core.io.hdfs import HdfsFileIO
-from paimon_core.io.hdfs_settings import file_settings, hdfs_options, umask
+from paimon_core.io.hdfs_settings import cluster_settings, file_settings, hdfs_options, umask
 from paimon_core.io.load import load_file_io
 from tests.support.fake_hdfs import FakeHdfs
 
@@ -154,3 +154,23 @@ def test_values_are_checked() -> None:
     for key, value in (("dfs.replication", "0"), ("dfs.blocksize", "big"), ("fs.permissions.umask-mode", "999")):
         with pytest.raises(InvalidOptionError, match=key):
             hdfs_options({key: value})
+
+
+def test_settings_that_another_client_needs_for_the_same_cluster() -> None:
+    name_service = {
+        "dfs.nameservices": "lake",
+        "dfs.ha.namenodes.lake": "a,b",
+        "dfs.namenode.rpc-address.lake.a": "one:8020",
+        "dfs.data.transfer.protection": "privacy",
+        "security.kerberos.login.keytab": "/keys/etl",
+    }
+    own = {
+        "dfs.replication": "1",
+        "hadoop-conf-dir": "/etc/hadoop",
+        "dfs.client.failover.sleep.base.millis": "1",
+        "fs.permissions.umask-mode": "022",
+    }
+    options = {**name_service, **own, "fs.defaultFS": "hdfs://other"}
+    assert cluster_settings("hdfs://lake", options) == name_service
+    assert cluster_settings("hdfs://", options) == {**name_service, "fs.defaultFS": "hdfs://other"}
+    assert cluster_settings("hdfs://nn:8020", {}) == {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from paimon_core.commit.publish import create_new
+from paimon_core.commit.publish import create_if_missing
 from paimon_core.errors import (
     BranchExistsError,
     BranchNotFoundError,
@@ -160,10 +160,10 @@ def test_a_rollback_to_a_tag_that_is_deleted_meanwhile(history: History, monkeyp
 
     def late(*arguments: Any) -> bool:
         delete_tags(history.fresh(), ["t"])
-        return create_new(*arguments)
+        return create_if_missing(*arguments)
 
     monkeypatch.setattr(local, "_SLOT_PATIENCE", 0.05)  # the rollback has the slot until the tag is deleted
-    monkeypatch.setattr(rollback, "create_new", late)
+    monkeypatch.setattr(rollback, "create_if_missing", late)
     with pytest.raises(SnapshotNotFoundError, match="deleted meanwhile"):
         roll_back(store, tag="t")
     assert snapshot_ids(store) == [3]

@@ -51,6 +51,16 @@ def chosen(store: TableStore, plan: Plan, *columns: str, predicate: Predicate | 
     return choose_execution(store, plan, ScanRequest(columns or ("k", "v"), derived, predicate), **more)
 
 
+def test_the_engine_reads_files_on_an_hdfs_that_it_knows(tmp_path: Path) -> None:
+    store = replace(make_store(tmp_path, COLUMNS), root="hdfs://lake/wh/d.db/t")
+    plan = plan_of(store, data_file(store, 0, 9))
+    with patch.object(execution, "engines_read_alike", return_value=True):
+        assert chosen(store, plan) is Execution.RAW
+        assert chosen(store, plan, opens_hdfs=False) is Execution.MERGE
+        request = ScanRequest(("k", "v"))
+        assert divide(store, plan, request, opens_hdfs=False) == {Execution.MERGE: plan}
+
+
 def test_the_engine_reads_plain_parquet_files(tmp_path: Path) -> None:
     store = make_store(tmp_path, COLUMNS)
     plan = plan_of(store, data_file(store, 0, 9))

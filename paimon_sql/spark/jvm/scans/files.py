@@ -112,6 +112,12 @@ def file_relation(jvm: Jvm, relation: JavaObject) -> FileRelation | None:
     return FileRelation(tasks, int(settings.numShufflePartitions()))
 
 
+def hadoop_settings(session: JavaObject, names: Iterable[str]) -> dict[str, str | None]:
+    """Return Hadoop's settings of a session, None for a setting that is missing."""
+    found = session.sessionState().newHadoopConf()
+    return {name: found.get(name) for name in names}
+
+
 def hadoop_status(jvm: Jvm, session: JavaObject, path: str) -> Any | None:
     """Return the statuses of a folder's entries in Hadoop's file system; None if the path does not exist."""
     hadoop = jvm.java_class(classes.HADOOP_PATH)(path)

@@ -158,6 +158,32 @@ def test_a_delete_with_a_lost_connection_is_sent_again(server: ObjectServer, mon
     assert server.objects == {} and len(lost) == 2
 
 
+def test_a_listing_with_a_cut_answer_is_requested_again(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    io, root = opened(server)
+    io.write_bytes(f"{root}/folder/file", b"1")
+    for name in ("list", "list_with_delimiter"):
+        monkeypatch.setattr(store._obstore(), name, _CutTwice(getattr(store._obstore(), name)))
+    assert [entry.name for entry in io.list(f"{root}/folder")] == ["file"]
+    assert io.exists(f"{root}/folder")
+    for act in (partial(io.rename_dir, f"{root}/folder", f"{root}/other"), partial(io.delete_dir, f"{root}/other")):
+        store._obstore().list.left = 2
+        act()
+    assert server.objects == {}
+
+
+class _CutTwice:
+    """A call of the client that fails twice, as if the answer were cut."""
+
+    def __init__(self, call: Callable[..., object]) -> None:
+        self._call, self.left = call, 2
+
+    def __call__(self, *given: object, **named: object) -> object:
+        if self.left:
+            self.left -= 1
+            raise OSError("HTTP error: request or response body error, HttpError { kind: Interrupted }")
+        return self._call(*given, **named)
+
+
 def test_a_replacement_has_a_condition_where_the_storage_has_one(server: ObjectServer) -> None:
     io, root = opened(server)
     path, key = f"{root}/file", "wh/file"
