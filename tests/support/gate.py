@@ -110,6 +110,7 @@ LEFT_OUT: Mapping[str, str] = {
     ),
     # a cluster that loses tasks, beside one that does not
     "tests/cluster/test_local_cluster.py": "tests/cluster/test_standalone.py::test_spark_submit",
+    "tests/cluster/test_standalone.py::test_the_shell": "tests/cluster/test_standalone.py::test_spark_submit",
     "tests/faults/test_damaged_files.py::test_mutants[2000]": "tests/faults/test_damaged_files.py::test_mutants[100]",
     # a driver starts twice
     "tests/faults/test_killed_readers.py": (
@@ -124,6 +125,14 @@ LEFT_OUT: Mapping[str, str] = {
     ),
     "tests/faults/test_slow_storage.py::test_sixteen_writers": (
         "tests/faults/test_slow_storage.py::test_every_writer_commits"
+    ),
+    # Java starts twice
+    "tests/interop/test_key_indexes.py::test_both_write_and_compact[java]": (
+        "tests/interop/test_key_indexes.py::test_both_write_and_compact[ours]"
+    ),
+    # a server starts, to be killed
+    "tests/server/test_hanging_driver.py::test_a_driver_that_is_stopped": (
+        "tests/server/test_hanging_driver.py::test_a_statement_that_never_ends"
     ),
     # a server's statements are waited for until they have run for a minute
     "tests/server/test_limits.py::test_a_client_of_spark_connect": (
