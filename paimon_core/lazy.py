@@ -48,8 +48,8 @@ class cached_property(Generic[T]):  # noqa: N801  a drop-in for the class of fun
 class ImportedOnCall:
     """A function, or a class, of a module that the first call imports.
 
-    A program that only reads a table imports a third of the modules. Where a module needs the others, it names them
-    twice: by an import under `TYPE_CHECKING`, which checks of types and layers read, and by this class.
+    A program that only reads a table imports a third of the modules. A module that needs one of the others names it
+    twice: by this class, and by an import under `TYPE_CHECKING` for the checks of types and layers.
     """
 
     module: str

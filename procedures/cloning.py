@@ -72,7 +72,10 @@ def clone(
     if given(table) is None:
         pairs = _chosen(pairs, _names(included_tables), _names(excluded_tables))
     elif given(included_tables) or given(excluded_tables):
-        raise InvalidOptionError("included_tables and excluded_tables are for several tables: leave them out.")
+        raise InvalidOptionError(
+            "included_tables and excluded_tables choose tables of a database, but this call clones one table: leave "
+            "them out."
+        )
     if not pairs:
         raise TableNotFoundError("There is no table to clone: check database, included_tables and excluded_tables.")
     targets = {here: there for here, there in pairs if clone_if_exists or not has_table(target, there)}

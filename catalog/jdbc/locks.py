@@ -68,7 +68,7 @@ class JdbcLocks(LeasedLocks["JdbcLock"]):
         name = f"{self.settings.catalog_key}.{table.database}.{replace(table, system_table=None).name}"
         if len(name) > self.settings.lock_key_length:
             raise InvalidNameError(
-                f"Table {table.base} has no lock: its key {name!r} is longer than {self.settings.lock_key_length} "
+                f"Table {table.base} cannot be locked: the key {name!r} is longer than {self.settings.lock_key_length} "
                 "characters. Raise 'lock-key-max-length' before the first lock is taken, or choose shorter names."
             )
         return name

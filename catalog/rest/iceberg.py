@@ -188,8 +188,8 @@ def table_at_server(store: TableStore, options: Mapping[str, str]) -> IcebergTab
         *("oauth2", "none"),
     ):
         raise UnsupportedFeatureError(
-            f"Table {store.name}: of the ways to say who asks, '{ICEBERG_REST}rest.auth.type', only none and oauth2, a "
-            "token or a credential, work."
+            f"Table {store.name}: its Iceberg server cannot be called with this '{ICEBERG_REST}rest.auth.type', or "
+            "with signatures of AWS. Use none, or oauth2 with a token or a credential."
         )
     try:
         token = {TOKEN: given[TOKEN]} if given.get(TOKEN) else {}

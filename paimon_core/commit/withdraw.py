@@ -53,7 +53,7 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot, is_base_
         raise CommitUnknownError(
             f"Table {store.name} was dropped while rows were written to it, and a table of the same name was created. "
             f"Another writer has built on snapshot {made.id}, which has these rows, so their files stay. Check whether "
-            "the new table must have the rows."
+            "the new table should have these rows."
         )
     _remove(store, made)
     if dropped:

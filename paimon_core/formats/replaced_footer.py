@@ -1,4 +1,4 @@
-"""A file with a replaced footer, which gives columns other types than the file does."""
+"""Read a file with another footer instead of its own, so that its columns have other types."""
 
 from __future__ import annotations
 

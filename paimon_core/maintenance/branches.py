@@ -121,8 +121,8 @@ def check_unused(store: TableStore, name: str, done: str = "deleted") -> None:
     for option in LENDING:
         if name == values.get(option, "").strip():
             raise InvalidOptionError(
-                f"Branch {name!r} cannot be {done}: table {store.identifier} reads it for partitions that it does not "
-                f"have. Unset '{option}' first."
+                f"Branch {name!r} cannot be {done}: table {store.identifier} reads partitions from it, by its option "
+                f"'{option}'. Unset this option first."
             )
 
 

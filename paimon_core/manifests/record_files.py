@@ -250,7 +250,7 @@ def _errors(record: Record[Any], path: str, data: bytes) -> Iterator[None]:
         except PaimonError:
             raise
         except UnfamiliarSchemaError as e:
-            raise UnfamiliarFormError(path, f"its columns are not the columns of metadata ({e})") from e
+            raise UnfamiliarFormError(path, f"it does not have the columns of a file of {record.plural} ({e})") from e
         except UnknownCodecError as e:
             raise UnfamiliarFormError(path, f"as an Avro file, {e}") from e
         except pa.ArrowNotImplementedError as e:

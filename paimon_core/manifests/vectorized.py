@@ -145,7 +145,7 @@ class CodedEntries:
         except PaimonError:
             raise
         except UnfamiliarSchemaError as e:
-            raise UnfamiliarFormError(self._path, f"its columns are not the columns of metadata ({e})") from e
+            raise UnfamiliarFormError(self._path, f"it does not have the columns of a manifest ({e})") from e
         except (ValueError, TypeError, KeyError, OverflowError, pa.ArrowException) as e:
             raise CorruptFileError(self._path, f"its entries do not decode ({reason(e)})") from e
 

@@ -65,12 +65,12 @@ class Allowed:
         return self.named_file(path, root) is not None
 
     def named_file(self, path: str, root: str) -> str | None:
-        """Return the location to read if rows or options of a table at `root` name `path`, or None if it is not
-        allowed.
+        """Return the location of a file that rows or options of the table at `root` name by `path`. Return None if the
+        file must not be read.
 
-        Without the option and without users, every location is allowed. Else it must be below the table or one of the
-        allowed locations, even after links are followed, and must not be in another folder of a warehouse with users.
-        The returned location then has no links: links may change between the check and the reading.
+        If the catalog has neither the option nor users, every file may be read. Else the file must be below the table,
+        or below an allowed location, and not in another folder of a warehouse with users. Links are followed before
+        this check. The returned location has no links, because links may change after the check.
         """
         if not self.limits_files:
             return path

@@ -45,10 +45,10 @@ def open_branch(store: TableStore, name: str) -> TableStore:
 
 
 def open_lending_branch(store: TableStore, name: str) -> TableStore:
-    """Return the store of a branch for reads beside `store`: with the newest schema that has the columns of `store`.
+    """Return the store of a branch that is read together with `store`.
 
-    A version of the past has the columns of its time, and so has the branch at that time. Without such a schema the
-    branch has its latest one. Raises `BranchNotFoundError`.
+    It has the newest schema of the branch with the columns of `store`, which may be an older version of the table. If
+    no schema of the branch has these columns, it has the latest one. Raises `BranchNotFoundError`.
     """
     branch = open_branch(store, name)
     if have_same_columns(store.schema, branch.schema):

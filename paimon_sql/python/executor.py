@@ -1,4 +1,4 @@
-"""Runs jobs of tables and procedures on threads of this process, which on a cluster Spark runs on executors."""
+"""Run jobs of tables and procedures on threads of this process. On a Spark cluster, executors run the same jobs."""
 
 from __future__ import annotations
 

@@ -131,7 +131,9 @@ class PlannedWrite:
             messages = WRITE_RESULT.decode(found["result"]).messages
             return WrittenPart(str(found["location"]), str(found["user"]), messages, str(found["seal"]))
         except (ValueError, KeyError, TypeError, RecursionError, CorruptFileError) as e:
-            raise InvalidDataError(f"The text is not a part of a write to {self.table.name} ({e!r}).") from e
+            raise InvalidDataError(
+                f"The text is not a part of a write to {self.table.name} ({e!r}): pass the `json` of a part."
+            ) from e
 
     def commit(self, parts: Iterable[WrittenPart]) -> None:
         """Make the rows of all parts visible, in one commit; then compact the buckets that are due.

@@ -83,7 +83,9 @@ def decode_head(path: str, head: bytes) -> tuple[BodyLocation, ...]:
         for _ in range(cursor.count(least_bytes=10)):
             index_type, start, length = cursor.text(), cursor.number(4), cursor.number(4)
             if start != _EMPTY and (start < size or length < 0):
-                raise cursor.corrupt(f"index {index_type!r} of column {column!r} has {length} bytes at byte {start}")
+                raise cursor.corrupt(
+                    f"index {index_type!r} of column {column!r} cannot have {length} bytes at byte {start}"
+                )
             found.append(BodyLocation(column, index_type, None if start == _EMPTY else start, max(length, 0)))
     return tuple(found)
 

@@ -125,8 +125,8 @@ def check_constraints(schema: TableSchema, previous: TableSchema | None) -> None
     for key in new:
         if names.count(key.lower()) > 1:
             raise InvalidSchemaError(
-                f"There are two constraints {key.removeprefix(CONSTRAINT_PREFIX)!r}: names of constraints differ in "
-                "more than case. Choose another name."
+                f"There are two constraints {key.removeprefix(CONSTRAINT_PREFIX)!r}: their names must differ in more "
+                "than case. Choose another name."
             )
 
 
@@ -222,7 +222,7 @@ def _checked(found: Constraint) -> Constraint:
     if _JAVA.search(found.condition):
         raise ValueError("its condition calls a method of Java")
     if found.kind is ConstraintKind.FOREIGN_KEY and not found.parent:
-        raise ValueError("it names no table")
+        raise ValueError("it does not name the table that it refers to")
     return found
 
 

@@ -110,6 +110,6 @@ def _body(path: str, read_at: _ReadAt, location: BodyLocation) -> bytes | None:
     body = read_at(location.start, location.length)
     if len(body) < location.length:
         raise CorruptFileError(
-            path, f"as a file index it ends within the {location.index_type} of {location.column}", ADVICE
+            path, f"it ends inside the {location.index_type} index of column {location.column!r}", ADVICE
         )
     return body

@@ -33,7 +33,7 @@ def mark(catalog: SupportsDatabases, call: RestCall) -> None:
 
 def not_kept(catalog: SupportsDatabases, call: RestCall) -> None:
     raise UnsupportedFeatureError(
-        "A Paimon table has the partitions that its files have: write rows, or delete them, instead."
+        "Partitions of a Paimon table cannot be created or dropped on their own: write rows to them, or delete rows."
     )
 
 

@@ -77,7 +77,7 @@ def _check_addable(table: Table) -> None:
     check_seen_whole(table.store)
     if _whole(table).hides_rows():
         raise UnsupportedFeatureError(
-            f"Table {table.name} has rows that queries return only after a compaction, so that they cannot be checked: "
+            f"Table {table.name} has rows that queries return only after a compaction, so they cannot be checked: "
             "run CALL sys.compact first."
         )
 

@@ -64,7 +64,7 @@ def test_sql_of_a_constraint() -> None:
         (DropColumn(("n",)), "'n' cannot be dropped: constraint 'positive'"),
         (RenameColumn(("n",), "m"), "'n' cannot be renamed: constraint 'positive'"),
         (SetOption(CHECK.key, replace(CHECK, condition="n > 1").value), "exists already"),
-        (SetOption("constraint.POSITIVE", CHECK.value), "differ in more than case"),
+        (SetOption("constraint.POSITIVE", CHECK.value), "must differ in more than case"),
         (SetOption("constraint.x", replace(CHECK, columns=("z",)).value), "cannot name column 'z'"),
         (SetOption("constraint.x", replace(OTHERS[1], enforced=True).value), "only CHECK can"),
         (SetOption("constraint.x", '{"type": "LATER"}'), "does not understand as a constraint"),
