@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -48,7 +47,16 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.store.allowed import ICEBERG_CATALOGS
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
-from paimon_sql.catalog.hive.entries import TABLE_TYPE, column_of, is_paimon, kind_of, new_name, read_entry
+from paimon_sql.catalog.hive.entries import (
+    TABLE_TYPE,
+    Place,
+    column_of,
+    empty_entry,
+    is_paimon,
+    kind_of,
+    new_name,
+    read_entry,
+)
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError
 from paimon_sql.catalog.hive.hive_site import read_hive_site
 from paimon_sql.catalog.hive.locks import HiveLocks
@@ -62,7 +70,6 @@ _CLIENT = "org.apache.hadoop.hive.metastore.HiveMetaStoreClient"
 _SERDE = "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe"
 _INPUT, _OUTPUT = "org.apache.hadoop.mapred.FileInputFormat", "org.apache.hadoop.mapred.FileOutputFormat"
 _THRIFT = "thrift://"
-_FOREVER = 2**31 - 1
 _ATTEMPTS = 10
 _LOG = logging.getLogger(__name__)
 
@@ -314,34 +321,16 @@ def _renewed(store: TableStore, found: Any, metadata: str, metastore: Metastore)
 
 
 def _new_entry(store: TableStore, name: Identifier, location: str, metadata: str, metastore: Metastore) -> Any:
-    now = int(time.time())
-    return ttypes.Table(
-        tableName=name.table,
-        dbName=name.database,
-        owner=metastore.settings.user,
-        createTime=now,
-        lastAccessTime=now,
-        retention=_FOREVER,
-        partitionKeys=[],
-        parameters={
-            "DO_NOT_UPDATE_STATS": str(store.options[ICEBERG_HIVE_SKIP_STATS]).lower(),
-            "EXTERNAL": "TRUE",
-            TABLE_TYPE: TABLE_TYPE_ICEBERG,
-            METADATA: uri(metadata),
-        },
-        tableType="EXTERNAL_TABLE",
-        sd=ttypes.StorageDescriptor(
-            location=location,
-            cols=_columns(store, metastore),
-            inputFormat=_INPUT,
-            outputFormat=_OUTPUT,
-            serdeInfo=ttypes.SerDeInfo(serializationLib=_SERDE, parameters={}),
-            parameters={},
-            bucketCols=[],
-            sortCols=[],
-            numBuckets=0,
-        ),
-    )
+    table = empty_entry(name, Place(location, is_external=True), metastore.settings)
+    table.parameters |= {
+        "DO_NOT_UPDATE_STATS": str(store.options[ICEBERG_HIVE_SKIP_STATS]).lower(),
+        TABLE_TYPE: TABLE_TYPE_ICEBERG,
+        METADATA: uri(metadata),
+    }
+    table.sd.location, table.sd.cols = location, _columns(store, metastore)
+    table.sd.inputFormat, table.sd.outputFormat = _INPUT, _OUTPUT
+    table.sd.serdeInfo = ttypes.SerDeInfo(serializationLib=_SERDE, parameters={})
+    return table
 
 
 def _columns(store: TableStore, metastore: Metastore) -> list[Any]:

@@ -27,6 +27,7 @@ from paimon_core.errors import InvalidNameError, PaimonError, StorageError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.hive.failures import Answer, MetastoreError
 from paimon_sql.catalog.hive.metastore import Metastore
+from paimon_sql.catalog.hive.settings import seconds_of
 from paimon_sql.catalog.leases import LeasedLock, LeasedLocks, in_order
 from paimon_sql.catalog.outcomes import OutcomeUnknown
 
@@ -37,8 +38,6 @@ _AGENT = "paimon-sql {}, expires after {} s"
 _OURS = re.compile(r"paimon-sql (?P<holder>[0-9a-f]{32}), expires after (?P<seconds>[0-9]{1,6}) s")
 _SAFE = re.compile(r"[\w -]+")
 _THEIRS = 300.0  # seconds, if the metastore does not return a setting
-_TIME = re.compile(r"([0-9]{1,10})(ms|s|m|h|d)?")
-_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 class HiveLocks(LeasedLocks["HiveLock"]):
@@ -222,8 +221,10 @@ class HiveLock(LeasedLock):
         if match is not None:
             return max(1.0, float(match["seconds"]))
         said = self._metastore.read("get_config_value", "hive.txn.timeout", "")
-        span = _TIME.fullmatch((said or "").strip())
-        return int(span[1]) * _UNITS[span[2] or "s"] if span else _THEIRS
+        try:
+            return seconds_of(said or "")
+        except ValueError:
+            return _THEIRS
 
     def __str__(self) -> str:
         return self.name

@@ -21,18 +21,8 @@ from paimon_sql.catalog.option_values import option_value
 _URI = re.compile(r"thrift://(?P<host>\[[0-9A-Fa-f:.]+\]|[^/:?#@\s,\[\]]+)(?::(?P<port>[0-9]{1,5}))?/?")
 _PORT = 9083
 _TIME = re.compile(r"([0-9]{1,10})\s*(ms|msec|s|sec|m|min|h|hour|d|day)?", re.IGNORECASE)
-_UNITS = {
-    "ms": 0.001,
-    "msec": 0.001,
-    "s": 1,
-    "sec": 1,
-    "m": 60,
-    "min": 60,
-    "h": 3600,
-    "hour": 3600,
-    "d": 86400,
-    "day": 86400,
-}
+_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_UNITS |= {"msec": 0.001, "sec": 1, "min": 60, "hour": 3600, "day": 86400}
 _ANSWER_SECONDS = 600.0  # Hive's own default: some calls take long on a large metastore
 _CONNECT_SECONDS = 10.0
 _KERBEROS = re.compile(r"(?P<service>[^/@\s]+)/(?P<host>[^/@\s]+)@(?P<realm>[^/@\s]+)")
@@ -99,8 +89,8 @@ def read_settings(given: Mapping[str, str], *, locks: bool) -> HiveSettings:
     made = HiveSettings(
         addresses=addresses_of(given.get("uri", "").strip() or given.get("hive.metastore.uris", "").strip()),
         user=os.environ.get("HADOOP_USER_NAME") or _user(),
-        connect_seconds=option_value(given, "hive.metastore.client.connection.timeout", _seconds, _CONNECT_SECONDS),
-        answer_seconds=option_value(given, "hive.metastore.client.socket.timeout", _seconds, _ANSWER_SECONDS),
+        connect_seconds=option_value(given, "hive.metastore.client.connection.timeout", seconds_of, _CONNECT_SECONDS),
+        answer_seconds=option_value(given, "hive.metastore.client.socket.timeout", seconds_of, _ANSWER_SECONDS),
         names_user=option_value(given, "hive.metastore.execute.setugi", boolean, True),
         framed=option_value(given, "hive.metastore.thrift.framed.transport.enabled", boolean, False),
         compact=option_value(given, "hive.metastore.thrift.compact.protocol.enabled", boolean, False),
@@ -169,8 +159,8 @@ def kerberos_service(principal: str, address: Address) -> tuple[str, bool]:
     return (f"{match['service']}@{address.host.lower()}", False) if match["host"] == "_HOST" else (principal, True)
 
 
-def _seconds(text: str) -> float:
-    """Return the seconds in Hive's text of a time. A number without a unit counts seconds."""
+def seconds_of(text: str) -> float:
+    """Return the seconds in Hive's text of a time. A number without a unit counts seconds. Raises `ValueError`."""
     match = _TIME.fullmatch(text.strip())
     if match is None:
         raise ValueError("a time such as 600s")

@@ -34,6 +34,7 @@ _NOTHING: Mapping[str, str] = {}
 _BUSY = frozenset((429, 503))  # the server requests a later retry
 _OF_PROXIES = frozenset((502, 504))  # it is unknown whether the request reached the server
 _MOST_PAGES = 100_000
+_TRIES, _BACKOFF = 4, 0.25
 _LONGEST_WAIT = 60  # seconds
 _SECONDS = re.compile(r"[0-9]{1,6}")
 _LONGEST = 500  # characters of a server's message
@@ -53,11 +54,11 @@ _NO_ANSWER = _Answer(0, b"", {})
 class RestClient:
     """A connection pool to one server; safe to use from several threads."""
 
-    def __init__(self, settings: RestSettings, *, tries: int = 4, backoff: float = 0.25) -> None:
+    def __init__(self, settings: RestSettings) -> None:
         self.settings, self._sign = settings, signer_of(settings)
         self._headers = {"Accept": "application/json", "User-Agent": "paimon-sql", **settings.headers}
         self._retry = urllib3.Retry(
-            total=tries, allowed_methods=None, backoff_factor=backoff, backoff_max=8, retry_after_max=_LONGEST_WAIT
+            total=_TRIES, allowed_methods=None, backoff_factor=_BACKOFF, backoff_max=8, retry_after_max=_LONGEST_WAIT
         )
         self._pool = _pool(settings)
 
@@ -83,13 +84,13 @@ class RestClient:
         """Send a removal to the server. Raises the same errors as `post`."""
         self._call("DELETE", path, None, parameters, safe=False)
 
-    def pages(self, path: str, key: str, parameters: Mapping[str, str] = _NOTHING) -> Iterator[Node]:
+    def pages(self, path: str, key: str) -> Iterator[Node]:
         """Yield the pages of a list, which have their entries under `key`.
 
         Raises `StorageError` if the pages do not end.
         """
         seen: set[str] = set()
-        given = dict(parameters)
+        given: dict[str, str] = {}
         for _ in range(_MOST_PAGES):
             page = self.get(path, given)
             yield page

@@ -75,7 +75,7 @@ class _WrongAnswerError(Exception):
     """The storage answered a call with a wrong result."""
 
 
-def check_storage(io: FileIO, location: str, *, writers: int = WRITERS, rounds: int = ROUNDS) -> list[Finding]:
+def check_storage(io: FileIO, location: str) -> list[Finding]:
     """Check a storage at a folder, which need not exist. Return a finding for each step, in order.
 
     If a step fails, only `delete` follows. A killed check leaves files in `location`, below `.paimon-check-UUID`.
@@ -87,7 +87,7 @@ def check_storage(io: FileIO, location: str, *, writers: int = WRITERS, rounds: 
         ("list", _list),
         ("replace", _replace),
         ("stream", _stream),
-        ("commit", partial(_race, location=location, writers=writers, rounds=rounds)),
+        ("commit", partial(_race, location=location)),
     )
     for step, act in steps:
         finding = _finding(place, step, act)
@@ -167,21 +167,21 @@ def _stream(place: _Place) -> str:
     return f"a file of {_LARGE} bytes in parts, with the bytes that were written"
 
 
-def _race(place: _Place, location: str, writers: int, rounds: int) -> str:
+def _race(place: _Place, location: str) -> str:
     """Let writers create one file at once, in each round.
 
     Raises `UnsafeStorageError` unless each round has one winner, and the bytes of the winner stay."""
-    with ThreadPoolExecutor(writers, thread_name_prefix="check") as pool:
-        unknown = sum(_round(place, pool, place.path(f"race-{n}"), writers) for n in range(rounds))
+    with ThreadPoolExecutor(WRITERS, thread_name_prefix="check") as pool:
+        unknown = sum(_round(place, pool, place.path(f"race-{n}")) for n in range(ROUNDS))
     scheme = scheme_of(location.partition("://")[0]) if "://" in location else None
     how = "a hard link" if scheme is None else scheme.published if scheme != OTHER else "its own means"
     rest = f"; {unknown} writers got no answer" if unknown else ""
-    return f"safe: {rounds} times {writers} writers created one file at once, and one of them won, by {how}{rest}"
+    return f"safe: {ROUNDS} times {WRITERS} writers created one file at once, and one of them won, by {how}{rest}"
 
 
-def _round(place: _Place, pool: ThreadPoolExecutor, path: str, writers: int) -> int:
+def _round(place: _Place, pool: ThreadPoolExecutor, path: str) -> int:
     """Run one round. Return the number of writers without an answer. Raises the same errors as `_race`."""
-    barrier = Barrier(writers)
+    barrier = Barrier(WRITERS)
 
     def create(number: int) -> bool | None:
         barrier.wait()
@@ -193,12 +193,12 @@ def _round(place: _Place, pool: ThreadPoolExecutor, path: str, writers: int) -> 
         except StorageError:
             return None  # it is unknown whether the file was created
 
-    answers = list(pool.map(create, range(writers)))
+    answers = list(pool.map(create, range(WRITERS)))
     winners, unknown = [n for n, won in enumerate(answers) if won], answers.count(None)
     if not winners and not unknown:
-        raise UnsafeStorageError(f"{writers} writers created {path} at once, and none of them won. {_ADVICE}")
+        raise UnsafeStorageError(f"{WRITERS} writers created {path} at once, and none of them won. {_ADVICE}")
     if len(winners) > 1:
-        raise UnsafeStorageError(f"{len(winners)} of {writers} writers created {path} at once. {_ADVICE}")
+        raise UnsafeStorageError(f"{len(winners)} of {WRITERS} writers created {path} at once. {_ADVICE}")
     try:
         left = place.io.read_bytes(path)
     except FileNotFoundError:
@@ -207,7 +207,7 @@ def _round(place: _Place, pool: ThreadPoolExecutor, path: str, writers: int) -> 
         raise
     if winners and left != _content(winners[0]):
         raise UnsafeStorageError(f"{path} was created once, but does not have the winner's bytes. {_ADVICE}")
-    if place.io.create_exclusive(path, _content(writers)) or place.io.read_bytes(path) != left:
+    if place.io.create_exclusive(path, _content(WRITERS)) or place.io.read_bytes(path) != left:
         raise UnsafeStorageError(f"{path} was created twice, one after the other. {_ADVICE}")
     return unknown
 

@@ -66,6 +66,10 @@ class SessionBridge:
         self.statements = 0  # parsed so far, and databases that they have created or dropped
         self._entries: dict[str, JavaObject] = {}  # Spark's definitions of the settings that were looked up
 
+    def count_statement(self) -> None:
+        """Count a parsed statement, or a database that one has created or dropped."""
+        self.statements += 1
+
     @property
     def session(self) -> JavaObject:
         return self._reference.get()

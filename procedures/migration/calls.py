@@ -10,11 +10,10 @@ from paimon_core.options import PRIMARY_KEY
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.listing import of_each, tables_of
 from paimon_sql.procedures.arguments import check_parallelism, table_options
-from paimon_sql.procedures.migration.files import migrate_folder
+from paimon_sql.procedures.migration.files import is_stopped, migrate_folder, migrate_named
 from paimon_sql.procedures.migration.iceberg import migrate_iceberg
 from paimon_sql.procedures.migration.request import Migration
 from paimon_sql.procedures.migration.runs import base_of, is_swapping
-from paimon_sql.procedures.migration.tables import is_stopped, migrate_named
 from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure, quoted
 
 _TABLES = ("hive", "spark")

@@ -1,15 +1,18 @@
-"""The files of a folder as a source. They are read through a format table, and moved, copied or rewritten."""
+"""The files of a folder, or of a table by its name, as a source. They are read through a format table, and moved,
+copied or rewritten. A named table is in the session's own catalog, or is a format table of this catalog.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import AlreadyCommittedError, InvalidSchemaError
+from paimon_core.errors import AlreadyCommittedError, InvalidOptionError, InvalidSchemaError, TableNotFoundError
 from paimon_core.format_table.migration import ADOPTED, import_job, plan_adoption
-from paimon_core.format_table.options import FORMAT_TABLE, TYPE
+from paimon_core.format_table.options import FORMAT_TABLE, TYPE, is_format_table
 from paimon_core.format_table.scan import FormatSplit
 from paimon_core.format_table.table import FormatTable
 from paimon_core.io.failure import on_certain_failure
@@ -159,3 +162,37 @@ class _FewHere:
 
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
         return job.run_here() if len(job.tasks) < _MANY else self.executor.run(job)
+
+
+_SESSION_CATALOG = "spark_catalog"
+
+
+def migrate_named(migration: Migration) -> None:
+    """Migrate a table by its name, and drop the old table if the call requires it."""
+    migrate_files(migration, lambda: _find(migration.context, migration.source))
+
+
+def _find(context: ProcedureContext, name: str) -> MigratedFiles:
+    catalog, identifier = context.named(name)
+    if catalog != _SESSION_CATALOG and has_table(context.catalog, context.identifier(name)):
+        table = context.catalog.load_table(identifier)
+        if is_format_table(table.schema.options):
+            return MigratedFiles(
+                FormatTable.of(table.store), partial(context.catalog.drop_table, identifier), identifier
+            )
+        if not is_stopped(context, identifier):
+            raise InvalidOptionError(f"Table {identifier} is a Paimon table already: there is nothing to migrate.")
+    foreign = context.executor.foreign_table(identifier.database, identifier.table)
+    if foreign is None:
+        raise TableNotFoundError(f"Neither this catalog nor Spark's session catalog has a table {identifier}.")
+    drop = partial(context.executor.drop_foreign_table, identifier.database, identifier.table)
+    return of_foreign(context, foreign, drop, identifier)
+
+
+def is_stopped(context: ProcedureContext, identifier: Identifier) -> bool:
+    """Return whether a stopped migration has begun this table from the session catalog's table of the same name."""
+    foreign = context.executor.foreign_table(identifier.database, identifier.table)
+    if foreign is None:
+        return False
+    source = of_foreign(context, foreign, lambda: None)
+    return Runs.of(source.files, source.files.plan()).has_begun(context.catalog.load_table(identifier).store)

@@ -2,20 +2,27 @@
 
 The changes of a snapshot are the files that it appended, or its changelog if the table has a changelog producer. An
 expired snapshot may have left its changelog. Compactions change no rows. Snapshots that replace rows (INSERT OVERWRITE,
-a rescale) are skipped, too, unless options require their changes.
+a rescale) are skipped, too, unless options require their changes. Rows of the postponed bucket are newer than rows with
+a bucket.
+
+The columns of a stream are the table's columns when the query started. New nullable columns appear after a restart, and
+renamed columns keep their old names until then, because files are read by column ids. A change that would make the
+query read wrong values stops it.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from paimon_core.errors import SnapshotNotFoundError
+from paimon_core.errors import InvalidSchemaError, SnapshotNotFoundError
 from paimon_core.lazy import cached_property
 from paimon_core.lsm.compaction import last_level
 from paimon_core.options import (
     BUCKET,
     CHANGELOG_PRODUCER,
+    POSTPONE_MERGE_ON_READ,
     POSTPONED,
     SCAN_BOUNDED_WATERMARK,
     SCAN_BUCKET,
@@ -30,12 +37,15 @@ from paimon_core.scan.changes.increment import Increment, IncrementMode
 from paimon_core.scan.changes.plan import plan_increment
 from paimon_core.scan.plan import plan_scan
 from paimon_core.scan.streams.position import Position
-from paimon_core.scan.streams.postponed_changes import postponed_splits
-from paimon_core.scan.streams.schema_changes import check_followed
 from paimon_core.scan.time_travel import files_since
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Snapshot
-from paimon_core.spec.split import DataSplit
+from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.store.changelogs import changelog_ids, find_changelog
+from paimon_core.store.data.postponed_files import arrival_order
+from paimon_core.store.manifests import data_manifests, live_columns
+from paimon_core.store.schemas import read_schema
 from paimon_core.store.snapshots import earliest_snapshot, find_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import readable_tags
@@ -219,3 +229,57 @@ class History:
 
 def _of(snapshot: Snapshot, split: DataSplit) -> DataSplit:
     return replace(split, snapshot_id=snapshot.id, commit_millis=snapshot.time_millis)
+
+
+def postponed_splits(store: TableStore, snapshot: Snapshot) -> list[DataSplit]:
+    """Return a split per file without a bucket in a version, by partition.
+
+    Return no splits if scans read such rows anyway.
+    """
+    if store.options[POSTPONE_MERGE_ON_READ]:
+        return []
+    found: dict[bytes, list[DataFileMeta]] = defaultdict(list)
+    for manifest, rows in live_columns(store, data_manifests(store, snapshot)):
+        for entry in manifest.entries(rows[manifest.buckets[rows] == POSTPONED]):
+            found[entry.partition].append(entry.file)
+    folders = sorted((store.bucket_dir(p, POSTPONED), p) for p in found)
+    return [
+        DataSplit(
+            partition=partition,
+            bucket=POSTPONED,
+            bucket_dir=folder,
+            files=(file,),
+            needs_merge=file.delete_row_count != 0,
+            kind=SplitKind.CHANGES,
+        )
+        for folder, partition in folders
+        for file in arrival_order(found[partition])
+    ]
+
+
+def check_followed(store: TableStore, snapshot: Snapshot) -> None:
+    """Raise `InvalidSchemaError` naming the change, if the stream's columns cannot represent the rows of a snapshot."""
+    if snapshot.schema_id <= store.schema.id:
+        return
+    change = unfollowed(store.schema, read_schema(store, snapshot.schema_id))
+    if change is not None:
+        raise InvalidSchemaError(
+            f"The stream cannot go on at snapshot {snapshot.id} of table {store.name}: since the query started, "
+            f"{change}. Start the query again, with the same checkpoint: it reads the columns as they are now."
+        )
+
+
+def unfollowed(read: TableSchema, now: TableSchema) -> str | None:
+    """Return the change between two schemas that requires a restart of the stream, in words, or None."""
+    by_id = {f.id: f for f in now.fields}
+    for field in read.fields:
+        other = by_id.get(field.id)
+        if other is None:
+            return f"column {field.name!r} was dropped"
+        if other.type.with_nullable(True) != field.type.with_nullable(True):
+            return f"column {field.name!r} became {other.type.sql()} instead of {field.type.sql()}"
+        if other.type.nullable and not field.type.nullable:
+            return f"column {field.name!r} may be NULL"
+    if read.primary_keys and not now.primary_keys:
+        return "the primary key was dropped"
+    return None

@@ -14,14 +14,12 @@ from datetime import tzinfo
 
 from paimon_core.errors import InvalidDataError
 from paimon_core.scan.plan import Plan
-from paimon_core.scan.streams.admission import Admitted, admit, waits
 from paimon_core.scan.streams.consumer import StreamConsumer
 from paimon_core.scan.streams.history import History, Step
-from paimon_core.scan.streams.identity import check_same_history, check_same_table, table_identity
 from paimon_core.scan.streams.java_offsets import taken_over
 from paimon_core.scan.streams.options import ReadLimits, check_stream_options
-from paimon_core.scan.streams.packing import packed
-from paimon_core.scan.streams.position import Position
+from paimon_core.scan.streams.packing import Admitted, admit, packed, waits
+from paimon_core.scan.streams.position import Position, check_same_history, check_same_table, table_identity
 from paimon_core.scan.streams.starts import starting_position
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit

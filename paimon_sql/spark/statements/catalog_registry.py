@@ -73,6 +73,10 @@ class LoadedCatalogs:
         self.may_open: Callable[[str], bool] | None = None  # a test of tables' paths, as in `PathCatalog`
         self._known: WeakValueDictionary[Hashable, SupportsDatabases] = WeakValueDictionary()
 
+    def restrict_paths(self, may_open: Callable[[str], bool]) -> None:
+        """Let the sessions open tables by path only if `may_open` returns true for the path."""
+        self.may_open = may_open
+
     def load(self, options: Mapping[str, str]) -> Catalog:
         """Return the catalog with the given options; make it if no session has it. Raises `InvalidOptionError`."""
         key = (os.getcwd(), frozenset(options.items()))  # a warehouse may be a relative path

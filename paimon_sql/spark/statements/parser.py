@@ -52,7 +52,7 @@ from paimon_sql.spark.jvm.older.state_options import parse_views_with
 from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
-from paimon_sql.spark.jvm.scans.divided import install_divided_scans
+from paimon_sql.spark.jvm.scans.files import install_divided_scans
 from paimon_sql.spark.jvm.sessions import (
     client_variables,
     current_catalog,
@@ -92,14 +92,20 @@ _PARSERS: WeakValueDictionary[str, PaimonParser] = WeakValueDictionary()
 class PaimonParser(Proxy):
     """Spark's parser, with the preprocessor before it."""
 
-    def __init__(self, jvm: Jvm, registry: CatalogRegistry, delegate: JavaObject) -> None:
+    def __init__(
+        self,
+        jvm: Jvm,
+        registry: CatalogRegistry,
+        delegate: JavaObject,
+        place: tuple[str, JavaObject] | None = None,
+    ) -> None:
         super().__init__(jvm)
         self.registry, self.delegate, self.rewriter = registry, delegate, StatementRewriter(registry)
         self.is_new = True
         self.syntax, self.older = syntax_of(jvm), OlderSpark(registry)
         self.functions = FunctionStatements(registry)
         self.variables = spark_variables(jvm)
-        self.place: tuple[str, JavaObject] | None = None  # current in the session that this one is cloned from
+        self.place = place  # current in the session that this one is cloned from
         _PARSERS[self.toString()] = self
 
     def parsePlan(self, text: str) -> Any:
@@ -134,7 +140,7 @@ class PaimonParser(Proxy):
 
     def _prepare(self, text: str) -> None:
         """Register the catalogs that a statement needs. In a new session, install this package's rules."""
-        self.registry.bridge.statements += 1
+        self.registry.bridge.count_statement()
         self.registry.register(text)
         if self.is_new:
             self.is_new = False
@@ -361,9 +367,8 @@ def parsers(jvm: Jvm, loaded: LoadedCatalogs) -> Callable[[JavaObject, JavaObjec
     def parser(of: JavaObject, delegate: JavaObject) -> PaimonParser | JavaObject:
         if is_ours(delegate):
             return delegate  # sessions share their extensions, and another session has already added the hook to them
-        made = PaimonParser(jvm, CatalogRegistry(jvm, of, loaded), delegate)
-        made.place = place_of_original(of)  # Spark copies settings and temporary views, but not this
-        return made
+        place = place_of_original(of)  # Spark copies settings and temporary views, but not this
+        return PaimonParser(jvm, CatalogRegistry(jvm, of, loaded), delegate, place)
 
     return parser
 
@@ -390,7 +395,7 @@ def restrict_paths(session: JavaObject, may_open: Callable[[str], bool]) -> None
     """
     registry = registry_in(session)
     assert registry is not None, "the session has no parser of this package"
-    registry.loaded.may_open = may_open
+    registry.loaded.restrict_paths(may_open)
 
 
 def check_relations(jvm: Jvm, session: JavaObject) -> None:

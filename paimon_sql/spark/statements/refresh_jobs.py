@@ -19,6 +19,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from paimon_core.errors import PaimonError, TableNotFoundError
 from paimon_core.materialized_table import ACTIVATED, HANDLER, STATUS, Definition, is_continuous, is_kept_by
@@ -53,7 +54,7 @@ def start_job(registry: CatalogRegistry, catalog: SparkCatalog, identifier: Iden
     amount, unit = Definition.of(str(identifier), options).freshness
     triggers = spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1).load()
     writer = triggers.writeStream.queryName(name).trigger(processingTime=f"{amount} {unit.lower()}")
-    job.query = writer.foreachBatch(job.run).start()
+    job.start(writer)
 
 
 def stop_job(registry: CatalogRegistry, catalog: SparkCatalog, identifier: Identifier) -> None:
@@ -69,12 +70,16 @@ def job_name(catalog: SparkCatalog, identifier: Identifier) -> str:
 
 
 class _Job:
-    """Handles the batches of a streaming query. `query` is set once it runs."""
+    """Handles the batches of a streaming query."""
 
     def __init__(self, registry: CatalogRegistry, catalog: SparkCatalog, identifier: Identifier, handler: str) -> None:
         self.registry, self.catalog, self.identifier, self.handler = registry, catalog, identifier, handler
-        self.query: StreamingQuery | None = None
+        self._query: StreamingQuery | None = None
         self._computed_from: _Versions | None = None  # the versions that the rows were computed from; None if unknown
+
+    def start(self, writer: DataStreamWriter) -> None:
+        """Start the query that `writer` describes."""
+        self._query = writer.foreachBatch(self.run).start()
 
     def run(self, batch: DataFrame, _: int) -> None:
         """Refresh the table if a refresh is due."""
@@ -101,8 +106,8 @@ class _Job:
 
     def _end(self) -> None:
         """Stop the query from another thread, because stopping waits for the current batch."""
-        if self.query is not None:
-            threading.Thread(target=self.query.stop, name=f"end of {self.identifier}", daemon=True).start()
+        if self._query is not None:
+            threading.Thread(target=self._query.stop, name=f"end of {self.identifier}", daemon=True).start()
 
     def _versions(self, query: DataFrame) -> _Versions | None:
         """Return the versions of all tables that a query reads; None if its rows may change although the

@@ -176,7 +176,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         try:
             yield
         finally:
-            self.session.statements += 1
+            self.session.count_statement()
 
     def createNamespace(self, namespace: Any, metadata: Any) -> None:
         properties = python_map(metadata)
@@ -399,10 +399,10 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             return SparkSystemTable(self.jvm, self.session, table, ours, options)
         # a version in the session's settings is for queries only: ALTER TABLE and DESCRIBE must work without it
         must_exist = says_version(given) and IS_STREAM not in given
-        loaded = SparkTable(self.jvm, self.session, self.catalog_name, table, options, must_exist=must_exist)
-        if audit and ours == named and self.audits.is_audited(ours):
-            loaded.retarget = partial(self._audit_table, ours, options)
-        return loaded
+        is_audited = audit and ours == named and self.audits.is_audited(ours)
+        retarget = partial(self._audit_table, ours, options) if is_audited else None
+        place = (self.jvm, self.session, self.catalog_name)
+        return SparkTable(*place, table, options, must_exist=must_exist, retarget=retarget)
 
     def _audited(self, name: Identifier, context: Sequence[Any], given: Mapping[str, str]) -> Identifier:
         """Return the table or the branch that a statement of this session means by a name."""

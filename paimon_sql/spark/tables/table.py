@@ -142,12 +142,13 @@ class SparkTable(_DataTable, PartitionManagement):
         options: dict[str, str],
         *,
         must_exist: bool = True,
+        retarget: Callable[[], Table] | None = None,
     ) -> None:
         super().__init__(jvm, session, table, options)
         self.catalog = catalog
         self.at = self._at(must_exist)
         self.sink_compactions = SinkCompactions()
-        self.retarget: Callable[[], Table] | None = None  # returns the branch to write to instead
+        self._retarget = retarget  # returns the branch to write to instead
 
     def toString(self) -> str:
         store = self.table.store
@@ -254,8 +255,8 @@ class SparkTable(_DataTable, PartitionManagement):
     # -- TruncatableTable ---------------------------------------------------------------------------------------------
     def _choose_target(self) -> None:
         """Write to the branch in which the session audits its rows, if Spark loaded the table as for a query."""
-        if self.retarget is not None:
-            self.table, self.retarget = self.retarget(), None
+        if self._retarget is not None:
+            self.table, self._retarget = self._retarget(), None
 
     def dropPartitions(self, identifiers: Any) -> bool:
         self._choose_target()

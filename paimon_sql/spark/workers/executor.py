@@ -12,7 +12,9 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from paimon_core.errors import InvalidOptionError, PaimonError
+from paimon_core.errors import InvalidOptionError, PaimonError, TableNotFoundError, UnsupportedFeatureError
+from paimon_core.format_table.options import SUPPORTED
+from paimon_core.io.load import normalize
 from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
@@ -20,11 +22,13 @@ from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.write.compaction.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import ForeignTable
-from paimon_sql.spark.errors.java import of_worker, unchecked
+from paimon_sql.spark.errors.java import first_line, of_worker, unchecked
+from paimon_sql.spark.jvm.frames import partition_columns
+from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG, session_table, session_tables
 from paimon_sql.spark.jvm.workers import map_batches, run_tasks
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.types import from_arrow, string_types, to_struct
-from paimon_sql.spark.workers import foreign_tables, orphan_frames
+from paimon_sql.spark.types import from_arrow, from_struct, string_types, to_struct
+from paimon_sql.spark.workers import orphan_frames
 from paimon_sql.spark.workers.orphan_frames import FoundFrame
 from paimon_sql.spark.workers.worker import run_text, sort_input_function, write_function
 
@@ -99,21 +103,59 @@ class SparkExecutor:
         finally:
             context.setJobDescription(None)
 
+    # -- tables to migrate: of the session's own catalog, or folders of files ------------------------------------------
     def foreign_table(self, database: str, name: str) -> ForeignTable | None:
-        """Find a table to migrate, see `foreign_tables.foreign_table`."""
-        return foreign_tables.foreign_table(self.session, database, name)
+        """Return a table of files of Spark's session catalog; None if it does not exist.
+
+        Raises `UnsupportedFeatureError` for other kinds of tables.
+        """
+        found = session_table(self.session.jvm, self.session.session, database, name)
+        if found is None:
+            return None
+        provider, serde = (found.provider or "none").lower(), found.serde.lower()
+        file_format = next((f for f in SUPPORTED if f == provider or (provider == "hive" and f in serde)), None)
+        if file_format is None or found.kind == "VIEW":
+            raise UnsupportedFeatureError(
+                f"Table {database}.{name} cannot be migrated: it is {provider} ({found.kind}); tables of "
+                f"{', '.join(SUPPORTED)} files can."
+            )
+        return ForeignTable(
+            format=file_format,
+            location=found.location,
+            fields=from_struct(found.schema),
+            partition_keys=found.partition_columns,
+            options={k: v for k, v in found.options.items() if k not in ("path", "serialization.format")},
+        )
 
     def foreign_tables(self, database: str) -> list[str] | None:
-        """List tables to migrate, see `foreign_tables.foreign_tables`."""
-        return foreign_tables.foreign_tables(self.session, database)
+        """Return the names of the tables in a database of Spark's session catalog; None for a missing database."""
+        return session_tables(self.session.session, database)
 
     def drop_foreign_table(self, database: str, name: str) -> None:
-        """Drop a migrated table, see `foreign_tables.drop_foreign_table`."""
-        foreign_tables.drop_foreign_table(self.session, database, name)
+        """Drop a table of Spark's session catalog. If it is external, its files remain."""
+        names = ".".join(quoted_name(n) for n in (SESSION_CATALOG, database, name))
+        self.session.session.sql(f"DROP TABLE {names}")
 
     def folder_of_files(self, file_format: str, location: str, options: Mapping[str, str]) -> ForeignTable:
-        """Read a folder to migrate, see `foreign_tables.folder_of_files`."""
-        return foreign_tables.folder_of_files(self.session, file_format, location, options)
+        """Return a folder as Spark reads it: columns from its files, and partition columns from the names of its
+        subfolders.
+
+        Raises `TableNotFoundError` if the folder has no such files.
+        """
+        spark = self.session.python_session
+        try:
+            found = spark.read.format(file_format).options(**dict(options)).load(normalize(location))
+        except AnalysisException as e:
+            raise TableNotFoundError(
+                f"{location} has no {file_format} files with known columns: {first_line(e)}"
+            ) from e
+        return ForeignTable(
+            format=file_format,
+            location=location,
+            fields=from_struct(found.schema),
+            partition_keys=partition_columns(found),
+            options=dict(options),
+        )
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
         """Return the numbers of the rows that satisfy an SQL condition, with names that Spark resolves in their

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql.types import StructType
 
-from paimon_core.arrow.offsets import with_offsets
+from paimon_core.arrow.columns import with_offsets
 from paimon_core.arrow.required_parts import check_required_parts, with_required_parts
 from paimon_core.arrow.types import TRACKING_FIELDS, arrow_schema
 from paimon_core.errors import InternalError, PaimonError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from paimon_core.arrow.offsets import with_offsets
+from paimon_core.arrow.columns import with_offsets
 
 MAPS = pa.map_(pa.string(), pa.int32())
 

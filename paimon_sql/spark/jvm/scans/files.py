@@ -1,4 +1,6 @@
-"""Spark's own scans of files, and listings of folders by Hadoop's file systems."""
+"""Spark's own scans of files, listings of folders by Hadoop's file systems, and scans in two parts: Spark reads files
+that need no merge, Python workers read the rest.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from pyspark.sql.types import StructType
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import constructor, hook, java_type, method
-from paimon_sql.spark.jvm.sessions import settings_of
+from paimon_sql.spark.jvm.sessions import add_last_optimization, add_strategy, settings_of
 
 _DIVIDED = ("ParquetFileFormat", "OrcFileFormat")  # files that Spark may divide into tasks as it likes
 
@@ -123,3 +125,17 @@ def hadoop_status(jvm: Jvm, session: JavaObject, path: str) -> Any | None:
     hadoop = jvm.java_class(classes.HADOOP_PATH)(path)
     storage = hadoop.getFileSystem(session.sessionState().newHadoopConf())
     return storage.listStatus(hadoop) if storage.exists(hadoop) else None
+
+
+@hook(
+    "`DataSourceV2ScanRelation`, `UnionExec`",
+    "workers read all files of a scan if some files need a merge",
+    method(classes.SCAN_RELATION, "keyGroupedPartitioning", 0),
+    constructor(classes.UNION_EXEC, 1),
+    method(classes.TREE_NODE, "makeCopy", 1),
+)
+def install_divided_scans(jvm: Jvm, session: JavaObject) -> None:
+    """Add the strategy, and the rule that it needs, to a running session."""
+    divided = jvm.compiled("DividedScans")
+    add_strategy(jvm, session, divided.strategy())
+    add_last_optimization(jvm, session, divided.rule())

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from paimon_core.errors import InvalidDataError, InvalidOptionError
 from paimon_core.options import TableOptions
-from paimon_core.scan.streams.admission import Admitted, admit, waits
 from paimon_core.scan.streams.options import ReadLimits, read_limits
-from paimon_core.scan.streams.packing import keeps_order, packed
+from paimon_core.scan.streams.packing import Admitted, admit, keeps_order, packed, waits
 from paimon_core.scan.streams.position import Position, parse_position
 from paimon_core.spec.split import DataSplit, SplitKind
 from tests.support.tables import data_file, new_store

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from inspect import unwrap
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +19,15 @@ from tests.support.counted_requests import CountingIO
 from tests.support.tables import fields
 
 
+class CountedStatements:
+    """The part of a session that counts statements."""
+
+    statements = 0
+
+    def count_statement(self) -> None:
+        self.statements += 1
+
+
 @pytest.fixture
 def io() -> CountingIO:
     return CountingIO()
@@ -28,7 +36,7 @@ def io() -> CountingIO:
 @pytest.fixture
 def catalog(tmp_path: Path, io: CountingIO) -> Any:
     made = SparkCatalog.__new__(SparkCatalog)
-    made.catalog_name, made.session = "lake", SimpleNamespace(statements=0)
+    made.catalog_name, made.session = "lake", CountedStatements()
     made._made = FileSystemCatalog(io=io, warehouse=str(tmp_path))
     made._made.create_database("db")
     return made
@@ -48,7 +56,7 @@ def test_the_rules_of_one_statement_ask_the_storage_once(catalog: Any, io: Count
 def test_the_next_statement_asks_again(catalog: Any) -> None:
     catalog._properties_of("db")
     catalog._made.drop_database("db")
-    catalog.session.statements += 1
+    catalog.session.count_statement()
     with pytest.raises(DatabaseNotFoundError):
         catalog._properties_of("db")
 
