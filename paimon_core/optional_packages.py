@@ -5,9 +5,13 @@ One message for all of them contains the command that installs them."""
 from __future__ import annotations
 
 import importlib
+from importlib.metadata import PackageNotFoundError, distribution
 from types import ModuleType
 
 from paimon_core.errors import UnsupportedFeatureError
+
+_WITHOUT_SPARK = "paimon-sql-core"  # the distribution that has the same code and does not require PySpark
+_OF_SPARK = ("pyspark", "py4j")
 
 
 def import_optional(package: str, purpose: str, extra: str) -> ModuleType:
@@ -26,6 +30,22 @@ def missing_package(package: str, purpose: str, command: str, error: ImportError
     return UnsupportedFeatureError(f"{purpose} needs the package {package}, {cause}. Run: {command}")
 
 
+def missing_pyspark(purpose: str, error: ModuleNotFoundError) -> Exception:
+    """Return the error for a use of Spark that failed with `error`: another error if PySpark is there."""
+    if (error.name or "").partition(".")[0] not in _OF_SPARK:
+        return error
+    command = f"pip install '{_WITHOUT_SPARK}[spark]'" if _has(_WITHOUT_SPARK) else "pip install paimon-sql"
+    return missing_package("pyspark", purpose, command, ModuleNotFoundError(str(error), name="pyspark"))
+
+
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra of this project."""
-    return f"pip install 'paimon-sql[{extra}]'"
+    """Return the command that installs an extra of this project, or of its distribution without PySpark."""
+    name = _WITHOUT_SPARK if _has(_WITHOUT_SPARK) and not _has("paimon-sql") else "paimon-sql"
+    return f"pip install '{name}[{extra}]'"
+
+
+def _has(name: str) -> bool:
+    try:
+        return bool(distribution(name))
+    except PackageNotFoundError:
+        return False

@@ -33,7 +33,12 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    try:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    except ModuleNotFoundError as error:
+        from paimon_core.optional_packages import missing_pyspark  # noqa: PLC0415  only for the error
+
+        raise missing_pyspark(f"paimon_sql.{name}", error) from error
 
 
 def load_ipython_extension(ipython: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from paimon_core.optional_packages import missing_pyspark
 from paimon_sql.shell.tables import TABLE_COMMANDS, run_table_command
 
 
@@ -16,8 +17,14 @@ def main() -> int:
         from paimon_sql.shell.ui import run_ui  # noqa: PLC0415  other commands need none of it
 
         return run_ui(words[1:])
-    from paimon_sql.shell.main import main as run_shell  # noqa: PLC0415  it imports PySpark
-
+    try:
+        from paimon_sql.shell.main import main as run_shell  # noqa: PLC0415  it imports PySpark
+    except ModuleNotFoundError as error:
+        problem = missing_pyspark(f"This command needs Spark, unlike {', '.join(TABLE_COMMANDS)}: it", error)
+        if problem is error:
+            raise
+        sys.stderr.write(f"{problem}\n")
+        return 1
     return run_shell()
 
 
