@@ -13,6 +13,7 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
+from paimon_core.indexes.vector_index.layout import VECTOR_INDEXES
 from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
 from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.message import CommitMessage
@@ -22,6 +23,7 @@ from paimon_core.table import Table
 from paimon_core.write.compaction.job import live_buckets
 from paimon_core.write.file_index_job import file_index_job
 from paimon_core.write.indexes.global_index import IndexBuild
+from paimon_core.write.indexes.vector_index import VectorIndexBuild
 from paimon_sql.procedures.arguments import call_options, columns_named, given
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure
@@ -54,8 +56,9 @@ def create_global_index(
     options: str | None = None,
 ) -> Rows:
     """Create a global index of a column for all rows without an index of this type, or only for some partitions
-    (`dt=2024-01-01;dt=2024-01-02`). The type is `btree`, or `bitmap` for columns with few different values. The table
-    must have data evolution. `options` are settings of the index (`btree-index.compression=zstd`).
+    (`dt=2024-01-01;dt=2024-01-02`). The type is `btree`, or `bitmap` for columns with few different values; for vectors
+    `ivf-flat`, `ivf-pq`, `ivf-sq`, `ivf-rq` or `diskann`. The table must have data evolution. `options` are settings of
+    the index (`btree-index.compression=zstd`).
 
     The result is true.
     """
@@ -71,7 +74,11 @@ def create_global_index(
     chosen = chosen_partitions(context, target, snapshot, given(partitions), None)
     if snapshot is None:
         return [(True,)]
-    build = IndexBuild(target.store, fields[0], kind, snapshot)
+    build: IndexBuild | VectorIndexBuild
+    if kind in VECTOR_INDEXES:
+        build = VectorIndexBuild(target.store, fields[0], kind, snapshot)
+    else:
+        build = IndexBuild(target.store, fields[0], kind, snapshot)
     build.check()
     _commit(target, target.run(context.executor, build.job(chosen)), f"global-index-{kind}-create-{uuid.uuid4()}")
     return [(True,)]
@@ -141,10 +148,11 @@ def _check_evolves(target: Table) -> None:
 
 
 def _check_type(kind: str, fields: Sequence[DataField]) -> None:
-    if kind not in GLOBAL_INDEX_FILES:
+    known = (*sorted(GLOBAL_INDEX_FILES), *VECTOR_INDEXES)
+    if kind not in known:
         raise UnsupportedFeatureError(
-            f"Can't find global index for type: {kind}. Use one of {', '.join(sorted(GLOBAL_INDEX_FILES))}; this "
-            "version does not support indexes of vectors and of full text."
+            f"Can't find global index for type: {kind}. Use one of {', '.join(known)}; this version does not support "
+            "indexes of full text, and no other indexes of vectors."
         )
     if len(fields) > 1:
         raise UnsupportedFeatureError(

@@ -31,20 +31,35 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class VectorQuery:
-    """A search in a column: the vector to look for, the number of rows to return, and the metric."""
+    """A search in a column: the vector to look for, the number of rows to return, and the metric.
+
+    `by_index`: an index may have another metric, which then counts. `width` and `refine` are settings of a search in an
+    index: the number of lists or candidates to look at, None for a good number; and how many times the limit to compare
+    by their vectors."""
 
     column: str
     vector: tuple[float, ...]
     limit: int
     metric: str = "l2"
+    by_index: bool = False
+    width: int | None = None
+    refine: int = 0
 
     @staticmethod
-    def of(field: DataField, vector: Sequence[float], limit: int, metric: str) -> VectorQuery:
-        """Return a query on a column.
+    def of(
+        field: DataField,
+        vector: Sequence[float],
+        limit: int,
+        given: Mapping[str, str],
+        options: Mapping[str, str],
+    ) -> VectorQuery:
+        """Return a query on a column. `given` are options of the search, `options` are the table's.
 
-        Raises `InvalidOptionError` for a vector, limit or metric that does not fit, and for a column without vectors.
+        Raises `InvalidOptionError` for a vector, limit or setting that does not fit, and for a column without vectors.
         """
-        spelled = _spelled(metric)
+        named = named_metric(field.name, given)
+        metric = named or metric_of(field.name, options)
+        spelled = spelled_metric(metric)
         if spelled not in METRICS:
             raise InvalidOptionError(f"Metric {metric!r} is unknown: use one of {', '.join(METRICS)}.")
         if limit < 1:
@@ -64,7 +79,19 @@ class VectorQuery:
                 f"The vector to search for has {len(values)} elements, but the vectors of column {field.name!r} have "
                 f"{found.length}. Search for a vector of that length."
             )
-        return VectorQuery(field.name, tuple(values.tolist()), limit, spelled)
+        width = _number(given, "ivf.nprobe") or _number(given, "diskann.l_search")
+        refine = _number(given, "ivf.refine_factor") or 0
+        return VectorQuery(field.name, tuple(values.tolist()), limit, spelled, named is None, width, refine)
+
+
+def _number(given: Mapping[str, str], key: str) -> int | None:
+    """Return the positive number in an option, in any case, or None without it. Raises `InvalidOptionError`."""
+    text = next((value.strip() for name, value in given.items() if name.lower() == key), None)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
+        raise InvalidOptionError(f"Option '{key}' of a search cannot be {text!r}: use a number of 1 or more.")
+    return int(text)
 
 
 def nearest(batches: Iterable[pa.RecordBatch], query: VectorQuery, schema: pa.Schema) -> pa.Table:
@@ -77,7 +104,7 @@ def nearest(batches: Iterable[pa.RecordBatch], query: VectorQuery, schema: pa.Sc
     best = whole.empty_table()
     for batch in batches:
         scores, rows = _scores(batch.column(query.column), query)
-        chosen = _largest(scores, query.limit)
+        chosen = largest(scores, query.limit)
         if best.num_rows == query.limit:  # later rows must be nearer
             chosen = chosen[scores[chosen] > best.column(SEARCH_SCORE)[-1].as_py()]
         if len(chosen):
@@ -91,10 +118,10 @@ def merged(parts: Sequence[pa.Table], limit: int) -> pa.Table:
     """Return the nearest rows of several results, the nearest row first."""
     rows = pa.concat_tables(parts)
     scores = rows.column(SEARCH_SCORE).to_numpy()
-    return rows.take(int64_array(_largest(scores, limit))).combine_chunks()
+    return rows.take(int64_array(largest(scores, limit))).combine_chunks()
 
 
-def _largest(scores: Floats, limit: int) -> NDArray[np.int64]:
+def largest(scores: Floats, limit: int) -> NDArray[np.int64]:
     """Return the positions of the largest scores, the largest first; equal scores in their order, NaN last."""
     if len(scores) > limit:
         bound = np.partition(-scores, limit - 1)[limit - 1]
@@ -117,7 +144,7 @@ def _scores(column: pa.Array, query: VectorQuery) -> tuple[Floats, NDArray[np.in
     rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
     # A NULL element makes the score NaN.
     values = column.flatten().to_numpy(zero_copy_only=False).reshape(len(rows), len(vector))
-    parts = [_score(block, vector, query.metric) for block in _blocks(values)]
+    parts = [scores_of(block, vector, query.metric) for block in _blocks(values)]
     return (np.concatenate(parts) if parts else np.empty(0, np.float32)), rows
 
 
@@ -127,7 +154,8 @@ def _blocks(values: NDArray[np.generic]) -> Iterator[Floats]:
         yield values[start : start + step].astype(np.float32, copy=False)
 
 
-def _score(vectors: Floats, query: Floats, metric: str) -> Floats:
+def scores_of(vectors: Floats, query: Floats, metric: str) -> Floats:
+    """Return the score of each vector."""
     with np.errstate(over="ignore", invalid="ignore"):
         if metric == "l2":
             apart = vectors - query
@@ -141,8 +169,22 @@ def _score(vectors: Floats, query: Floats, metric: str) -> Floats:
         return cosines
 
 
+def scores_of_distances(distances: Floats, metric: str) -> Floats:
+    """Return the scores of distances: the square of the distance, 1 - the cosine, or the negative product."""
+    if metric == "l2":
+        near: Floats = np.float32(1) / (np.float32(1) + distances)
+        return near
+    found: Floats = np.float32(1) - distances if metric == "cosine" else -distances
+    return found
+
+
 def metric_of(column: str, *options: Mapping[str, str]) -> str:
-    """Return the metric that options set for a column, in the order of Java's search without an index; `l2` if none
+    """Return the metric that options set for a column, as `named_metric`; `l2` if none does."""
+    return named_metric(column, *options) or METRICS[0]
+
+
+def named_metric(column: str, *options: Mapping[str, str]) -> str | None:
+    """Return the metric that options set for a column, in the order of Java's search without an index; None if none
     does. The options of the search come before the options of the table. Keys have no case.
     """
     keys = (f"fields.{column}.distance.metric", f"fields.{column}.metric", "distance.metric", "metric")
@@ -152,12 +194,13 @@ def metric_of(column: str, *options: Mapping[str, str]) -> str:
             named = given.get(key, any_case.get(key.lower()))
             if named is not None:
                 return named
-        others = {_spelled(v) for k, v in any_case.items() if k.endswith((".distance.metric", ".metric"))}
+        others = {spelled_metric(v) for k, v in any_case.items() if k.endswith((".distance.metric", ".metric"))}
         known = others.intersection(METRICS)
         if len(known) == 1:
             return known.pop()
-    return METRICS[0]
+    return None
 
 
-def _spelled(metric: str) -> str:
+def spelled_metric(metric: str) -> str:
+    """Return the name of a metric in its usual spelling."""
     return metric.strip().lower().replace("-", "_")

@@ -100,9 +100,7 @@ def _overwritten_parts(live: Iterable[DataFileMeta], new: Sequence[DataFileMeta]
         for file in new if base is not None and other.max_sequence_number > base else ():
             (first, end), (low, high) = _bounds(file), _bounds(other)
             if first < high and low < end and _share_columns(file, other):
-                return (
-                    f"another commit has written the same columns of rows {first} to {end - 1} since they were read"
-                )
+                return f"another commit has written the same columns of rows {first} to {end - 1} since they were read"
     return None
 
 

@@ -47,6 +47,15 @@ GLOBAL_INDEX_SEARCH_MODE = Option(
     "global-index.search-mode", one_of(*SEARCH_MODES), "full", "How queries find rows that are not indexed yet."
 )
 GLOBAL_INDEX_THREADS = Option("global-index.thread-num", integer, 32, "Index files to read at a time.")
+GLOBAL_INDEX_BUILD_MAX_SHARD = Option(
+    "global-index.build.max-shard", integer, 32, "Most files of a vector index per range of rows.", least=1
+)
+GLOBAL_INDEX_ROWS_PER_SHARD = Option(
+    "global-index.row-count-per-shard", long_integer, 100_000, "Rows of a file of a vector index.", least=1
+)
+VECTOR_SEARCH_MODE = Option(
+    "vector-index.search-mode", optional(one_of(*SEARCH_MODES)), None, "Overrides global-index.search-mode."
+)
 INDEX_FILE_IN_DATA_DIR = Option(
     "index-file-in-data-file-dir", boolean, False, "Store index files beside data files.", change=Change.EMPTY
 )

@@ -72,7 +72,6 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "file-operation.thread-num",
             "format-table.scan.list-parallelism",
             "global-index.build.max-parallelism",
-            "global-index.build.max-shard",
             "lookup.merge-records-threshold",
             "lookup.remote-file.level-threshold",
             "partition.expiration-batch-size",
@@ -92,7 +91,6 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
             "commit.strict-mode.last-safe-snapshot",
             "data-evolution.reassign.skip-contiguous-row-count",
             "data-evolution.row-sidecar.max-selected-rows",
-            "global-index.row-count-per-shard",
             "lookup.cache-rows",
         ),
         decimal_number: (
@@ -138,7 +136,7 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
         one_of("scan", "snapshot"): ("write.sequence-number-init-mode",),
         one_of("size", "quantity"): ("sort-compaction.range-strategy",),
         one_of("sync", "async"): ("snapshot.expire.execution-mode",),
-        one_of(*SEARCH_MODES): ("full-text-index.search-mode", "vector-index.search-mode"),
+        one_of(*SEARCH_MODES): ("full-text-index.search-mode",),
     }
 )
 _OTHERS = (Option(k, parse, None, "", supported=False) for parse, keys in _ELSEWHERE.items() for k in keys)

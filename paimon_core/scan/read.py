@@ -114,7 +114,8 @@ def _by_file(store: TableStore, split: DataSplit, columns: Sequence[str]) -> Ite
     """
     fields = readable_fields(store, columns)
     if store.options[DATA_EVOLUTION]:
-        evolved = EvolvedFiles(store, split.bucket_dir, fields, deletions=split.deletions_by_file)
+        row_ids = decode_row_ids("<split>", split.row_ids) if split.row_ids else None
+        evolved = EvolvedFiles(store, split.bucket_dir, fields, None, split.deletions_by_file, row_ids)
         for rows in row_ranges(split.files):
             path = data_file_path(split.bucket_dir, rows.anchor)
             yield from ((batch, path) for batch in evolved.read_numbered(rows))

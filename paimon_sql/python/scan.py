@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
-from paimon_core.arrow.nearest import SEARCH_SCORE, VectorQuery, metric_of, nearest
+from paimon_core.arrow.nearest import SEARCH_SCORE, VectorQuery, merged, nearest
 from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS, arrow_schema, plain_schema
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
@@ -27,6 +29,7 @@ from paimon_core.scan.limits import first_rows
 from paimon_core.scan.metadata_columns import metadata_fields
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.splits import spread
+from paimon_core.scan.vector_search import indexed_search, search_file, with_scores
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.spec.types import NESTED_KINDS, DataField, Kind, cheap_field
@@ -115,11 +118,20 @@ class TableScan:
             return known if self.limit is None else min(known, self.limit)
         return sum(batch.num_rows for batch in replace(self, columns=(self._cheapest(),))._batches())
 
-    def nearest(self, column: str, vector: Sequence[float], k: int = 10, metric: str | None = None) -> pa.Table:
-        """Return the `k` rows with the vectors nearest to `vector`, the nearest first: exact, without an index.
+    def nearest(
+        self,
+        column: str,
+        vector: Sequence[float],
+        k: int = 10,
+        metric: str | None = None,
+        options: Mapping[str, str] | None = None,
+    ) -> pa.Table:
+        """Return the `k` rows with the vectors nearest to `vector`, the nearest first: by an index of the column, or
+        else exact.
 
         The column `__paimon_search_score` has the score of each row. `metric` is `l2`, `cosine` or `inner_product`
-        (default: of the table's options, else `l2`). Rows with NULL in `column` are left out. Raises
+        (default: of the index, else of the table's options, else `l2`). `options` are settings of the search, such as
+        `ivf.nprobe`. Rows with NULL in `column` are left out. Raises
         `ColumnNotFoundError`, `InvalidOptionError` for a search that does not fit the column, `InvalidDataError` for an
         array of another length than `vector`; else as `to_batches`.
         """
@@ -130,10 +142,17 @@ class TableScan:
             raise InvalidOptionError(
                 f"A scan with limit {self.limit} cannot be searched: give the number of rows as k."
             )
-        options = self.table.store.options.values
-        query = VectorQuery.of(field, vector, k, metric_of(column, options) if metric is None else metric)
+        given = {**({} if metric is None else {"metric": metric}), **(options or {})}
+        query = VectorQuery.of(field, vector, k, given, self.table.store.options.values)
         wider = self if column in self.columns else replace(self, columns=(*self.columns, column))
+        if self._is_indexed:
+            return _searched(wider, query, self.columns)
         return nearest(wider._batches(), query, wider.schema).select([*self.columns, SEARCH_SCORE])
+
+    @property
+    def _is_indexed(self) -> bool:
+        """Return whether indexes may find rows: they know nothing of the rows that a user may not see."""
+        return self._is_version and self.derived is DerivedTable.ROWS and self.shown is None
 
     def explain(self) -> str:
         """Return a text: the version, the files to read, and what the condition prunes. Reads metadata only."""
@@ -235,6 +254,29 @@ class TableScan:
         fields = derived_fields(self.table.store, self.derived)
         flat = (f for f in fields if f.type.kind not in (*NESTED_KINDS, Kind.BLOB))
         return next(flat, cheap_field(fields)).name
+
+
+def _searched(scan: TableScan, query: VectorQuery, asked: Sequence[str]) -> pa.Table:
+    """Return the asked columns of the nearest rows of a scan, by indexes where they cover the rows."""
+    found = indexed_search(scan.table.store, scan._plan, query)
+    reader, has_condition = scan._reader, scan._evaluated is not None
+    splits = list(spread(found.rest, pa.cpu_count()))
+    compared = nearest(in_order(reader, splits, pa.cpu_count()), found.query, scan.schema)
+    compared = compared.select([*asked, SEARCH_SCORE])
+    if not found.probes:
+        return compared
+
+    def rows(split: DataSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        return replace(reader, schema=replace(scan, columns=tuple(names)).schema).batches(split)
+
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+        search = partial(search_file, scan.table.store, found.query, rows, has_condition)
+        ids, scores = found.chosen(list(pool.map(search, found.probes)))
+    names = [*(c for c in asked if c != ROW_ID), ROW_ID]
+    batches = [b for split in found.splits_of(ids) for b in rows(split, names)]
+    schema = replace(scan, columns=tuple(names)).schema
+    indexed = with_scores(pa.Table.from_batches(batches, schema), ids, scores)
+    return merged([compared, indexed.select(compared.schema.names).cast(compared.schema)], query.limit)
 
 
 def new_scan(

@@ -162,11 +162,12 @@ class PaimonTable:
         columns: Sequence[str] | None = None,
         where: str | None = None,
         metric: str | None = None,
+        options: Mapping[str, str] | None = None,
     ) -> pa.Table:
         """Return the `k` rows of the latest version with the vectors nearest to `vector`, among those that satisfy
         `where`. See `TableScan.nearest`, which also searches other versions. Raises as `scan` and `TableScan.nearest`.
         """
-        return self.scan(columns, where).nearest(column, vector, k, metric)
+        return self.scan(columns, where).nearest(column, vector, k, metric, options)
 
     def changes(
         self,

@@ -50,6 +50,31 @@ def test_the_nearest_rows(spark: Any, kind: str) -> None:
     assert rows(spark, found) == [(k,) for k in range(5)]
 
 
+@pytest.mark.parametrize("kind", ["ivf-flat", "ivf-sq"])
+def test_indexes_find_rows(spark: Any, kind: str) -> None:
+    evolved = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true', 'deletion-vectors.enabled' = 'true'"
+    columns = "k INT, p STRING, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2'"
+    spark.sql(f"CREATE TABLE t ({columns}) PARTITIONED BY (p) TBLPROPERTIES ({evolved})")
+    made = "CAST(id AS INT), IF(id % 2 = 0, 'a', 'b'), array(CAST(id AS FLOAT), 1f)"
+    spark.sql(f"INSERT INTO t SELECT /*+ COALESCE(1) */ {made} FROM range(0, 60)")
+    call = f"CALL sys.create_global_index(table => 't', index_column => 'v', index_type => '{kind}'"
+    assert rows(spark, f"{call}, options => 'fields.v.nlist=2,fields.v.metric=l2')") == [(True,)]
+    shown = "SELECT index_type, row_count FROM t$table_indexes ORDER BY row_range_start"
+    assert rows(spark, shown) == [(kind, 30), (kind, 30)]
+    spark.sql(f"INSERT INTO t SELECT {made} FROM range(60, 70)")
+    spark.sql("DELETE FROM t WHERE k IN (31, 61)")
+    assert set(rows(spark, search("array(30.75f, 1f), 3"))) == {(30,), (32,), (29,)}
+    assert rows(spark, search("array(61.25f, 1f), 2")) == [(62,), (60,)]
+    assert rows(spark, search("array(10f, 1f), 2", "WHERE p = 'b' AND k > 12 ORDER BY k")) == [(13,), (15,)]
+    found = f"SELECT s.k, s._ROW_ID, s.{SCORE} > 0.8 FROM vector_search('t', 'v', array(4, 1), 1) AS s"
+    assert rows(spark, found)[0][::2] == (4, True)
+    refined = "array(7.1, 1), 2, map('ivf.refine_factor', '4', 'ivf.nprobe', '2')"
+    assert rows(spark, search(refined)) == [(7,), (8,)]
+    dropped = f"CALL sys.drop_global_index(table => 't', index_column => 'v', index_type => '{kind}')"
+    assert rows(spark, dropped) == [(True, 2)]
+    assert rows(spark, search("array(30.75f, 1f), 2")) == [(30,), (32,)]
+
+
 def test_what_cannot_be_searched(spark: Any) -> None:
     spark.sql("CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2')")
     assert rows(spark, search("array(1, 2), 3")) == []

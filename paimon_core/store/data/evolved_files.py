@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.columns import int64_array, rows_at, without_rows
 from paimon_core.arrow.evolution import missing_column
-from paimon_core.arrow.types import ROW_ID, SEQUENCE_NUMBER, TRACKING_NAMES, arrow_schema
+from paimon_core.arrow.types import ROW_ID, ROW_INDEX, SEQUENCE_NUMBER, TRACKING_NAMES, arrow_schema
 from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.indexes.deletion_vector import Positions
@@ -35,8 +35,8 @@ from paimon_core.store.table_store import TableStore
 class EvolvedFiles:
     """A reader of some columns of a bucket's files. It leaves out deleted rows.
 
-    `deletions` are the deletion vectors by the name of the anchor file of each range. `read` yields the rows with the
-    ids `row_ids`, and possibly others, or all rows for None.
+    `deletions` are the deletion vectors by the name of the anchor file of each range. Only rows with the
+    ids `row_ids` are read, or all rows for None.
     """
 
     store: TableStore
@@ -50,7 +50,7 @@ class EvolvedFiles:
         """Yield the rows of the files, one range after another. Raises the same errors as `BucketFiles.read`."""
         for rows in row_ranges(files):
             chosen = self._chosen(rows)
-            if rows.is_plain:
+            if rows.is_plain and (chosen is None or not self._tracks):
                 plain = BucketFiles(self.store, self.bucket_dir, self.fields, self.predicate, self.deletions)
                 if chosen is not None:
                     plain = replace(plain, selection=partial(_same_positions, Rows(chosen.astype(np.uint32))))
@@ -65,7 +65,14 @@ class EvolvedFiles:
 
         Raises the same errors as `read`.
         """
-        return self._undeleted(rows, numbered(self.whole(rows)))
+        batches, chosen = self._undeleted(rows, numbered(self.whole(rows))), self._chosen(rows)
+        if chosen is None:
+            return batches
+        return (b.filter(pa.array(np.isin(b.column(ROW_INDEX).to_numpy(), chosen))) for b in batches)
+
+    @property
+    def _tracks(self) -> bool:
+        return any(f.name in TRACKING_NAMES for f in self.fields)
 
     def whole(self, rows: RowRange, positions: Positions | None = None) -> Iterator[pa.RecordBatch]:
         """Yield all rows of a range in order, including deleted rows, or only the rows at ascending `positions`."""

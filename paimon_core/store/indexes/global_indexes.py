@@ -7,7 +7,7 @@ one range have different keys. Files of unknown types are ignored.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -29,12 +29,14 @@ from paimon_core.store.table_store import TableStore
 RowSpan = tuple[int, int]  # from the first row to before the end
 
 
-def of_column(entries: Iterable[IndexManifestEntry], field_id: int) -> list[IndexManifestEntry]:
-    """Return the readable index files of only this column."""
+def of_column(
+    entries: Iterable[IndexManifestEntry], field_id: int, types: Container[str] = GLOBAL_INDEX_FILES
+) -> list[IndexManifestEntry]:
+    """Return the index files of some types of only this column."""
     return [
         e
         for e in entries
-        if e.file.index_type in GLOBAL_INDEX_FILES
+        if e.file.index_type in types
         and e.file.global_index is not None
         and e.file.global_index.field_ids == (field_id,)
         and e.file.global_index.source_meta is None
@@ -86,14 +88,13 @@ def kept_its_type(store: TableStore, field: DataField) -> bool:
     return all(t.with_nullable(True) == now.with_nullable(True) or t.kind is now.kind is Kind.VARCHAR for t in then)
 
 
-def new_index_file(store: TableStore, index_type: str) -> IndexFileMeta:
-    """Return the metadata of a new index file, with its name and path.
+def new_index_file(store: TableStore, index_type: str, prefix: str = "") -> IndexFileMeta:
+    """Return the metadata of a new index file, with its name and path. Its name begins with `prefix`.
 
     Raises `InvalidOptionError`, `NotAllowedError`.
     """
-    file = IndexFileMeta(
-        index_type=index_type, file_name=f"{index_type}-global-index-{uuid.uuid4()}.index", file_size=0, row_count=0
-    )
+    name = f"{prefix}{index_type}-global-index-{uuid.uuid4()}.index"
+    file = IndexFileMeta(index_type=index_type, file_name=name, file_size=0, row_count=0)
     folder = store.options[GLOBAL_INDEX_EXTERNAL_PATH]
     if not folder:
         return file

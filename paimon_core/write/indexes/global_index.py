@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
-from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.indexes.global_index.arrow_keys import grouped_rows
 from paimon_core.indexes.global_index.bitmap import encode_bitmap_index
@@ -35,18 +30,14 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.spec.index_manifest import GlobalIndexMeta
-from paimon_core.spec.manifest import BucketKey, DataFileMeta
-from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, WriteResult
-from paimon_core.spec.records import Column, Record
-from paimon_core.spec.row_ranges import row_ranges
+from paimon_core.spec.message import WRITE_RESULT, WriteResult
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField
-from paimon_core.store.data.evolved_files import EvolvedFiles
-from paimon_core.store.indexes.global_indexes import RowSpan, covered, joined, new_index_file, of_column, without
-from paimon_core.store.indexes.index_files import index_entries, write_index_file
-from paimon_core.store.manifests import live_files
+from paimon_core.store.indexes.global_indexes import RowSpan, new_index_file
+from paimon_core.store.indexes.index_files import write_index_file
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
+from paimon_core.write.indexes.indexed_rows import INDEX_TASK, IndexTask, index_tasks, indexed_values
 
 _SHARED, _OLDER = "sorted-index.", "btree-index."  # the prefix of settings for all types, and its earlier form
 
@@ -67,22 +58,6 @@ _FORMS = {
     ),
     BTREE: _Form(encode_btree, BTREE_INDEX_BLOCK_SIZE, BTREE_INDEX_COMPRESSION, BTREE_INDEX_COMPRESSION_LEVEL),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class IndexTask:
-    """A range of row ids to index, from `start` to before `end`. The rows are in the files of `bucket`."""
-
-    bucket: BucketState
-    start: int
-    end: int
-
-
-INDEX_TASK = Record(
-    "index task",
-    IndexTask,
-    (Column("bucket", "bucket", record=BUCKET_STATE), Column("start", "start", "long"), Column("end", "end", "long")),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,26 +87,13 @@ class IndexBuild:
         """Return the job that indexes rows of some partitions. Each task indexes rows without such an index, and writes
         one index file.
         """
-        tasks = tuple(self._tasks(partitions))
+        pieces = partial(_pieces, self.store.options)
+        tasks = tuple(index_tasks(self.store, self.snapshot, self.field, self.index_type, partitions, pieces))
         return Job(f"global index of {self.store.name}", self._run, INDEX_TASK, WRITE_RESULT, tasks)
-
-    def _tasks(self, partitions: PartitionFilter) -> Iterator[IndexTask]:
-        known = of_column(index_entries(self.store, self.snapshot), self.field.id)
-        done = covered(e.file for e in known if e.file.index_type == self.index_type)
-        buckets: dict[BucketKey, list[DataFileMeta]] = defaultdict(list)
-        for entry in live_files(self.store, self.snapshot, partitions).values():
-            buckets[entry.partition, entry.bucket].append(entry.file)
-        for bucket, files in sorted(buckets.items()):
-            ranges = row_ranges(files)
-            for whole in without(joined((r.first, r.first + r.count) for r in ranges), done):
-                for start, end in _pieces(self.store.options, whole):
-                    within = (r for r in ranges if r.first < end and start < r.first + r.count)
-                    state = BucketState(*bucket, -1, tuple(f for r in within for f in r.all_files))
-                    yield IndexTask(state, start, end)
 
     def _run(self, task: IndexTask) -> WriteResult:
         """Write the index of a task's rows."""
-        column, rows = self._values(task)
+        column, rows = indexed_values(self.store, self.field, task)
         key_format = KeyFormat.of(self.field.type)
         assert key_format is not None
         grouped = grouped_rows(column, self.field.type, key_format, rows)
@@ -155,23 +117,6 @@ class IndexBuild:
     def _compress(self) -> Compress:
         how, options = _FORMS[self.index_type], self.store.options
         return compression(how.codec.key, options[how.codec], options[how.level])
-
-    def _values(self, task: IndexTask) -> tuple[pa.ChunkedArray, NDArray[np.int64]]:
-        """Return the column of a task's rows, including deleted rows, and the rows' numbers, counted from the task's
-        `start`.
-        """
-        start, end, bucket = task.start, task.end, task.bucket
-        reader = EvolvedFiles(self.store, self.store.bucket_dir(*bucket.key), (self.field,))
-        chunks, numbers = list[pa.Array](), list[NDArray[np.int64]]()
-        for rows in row_ranges(bucket.files):
-            row_id = rows.first
-            for batch in reader.whole(rows):
-                low, high = max(start, row_id), min(end, row_id + batch.num_rows)
-                if low < high:
-                    chunks.append(batch.column(0).slice(low - row_id, high - low))
-                    numbers.append(np.arange(low - start, high - start, dtype=np.int64))
-                row_id += batch.num_rows
-        return pa.chunked_array(chunks, arrow_type(self.field.type)), np.concatenate(numbers)
 
 
 def _pieces(options: TableOptions, span: RowSpan) -> Iterator[RowSpan]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
-from paimon_core.arrow.nearest import SEARCH_SCORE, VectorQuery, metric_of
+from paimon_core.arrow.nearest import SEARCH_SCORE, VectorQuery
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import conjunction
 from paimon_core.scan.changes.increment import Increment
@@ -64,7 +64,6 @@ def query_of(table: Table, given: Mapping[str, str]) -> VectorQuery | None:
         asked = _Asked(**json.loads(text))
         if not asked.is_typed():
             raise TypeError(text)
-        metric = metric_of(asked.column, asked.options, table.store.options.values)
     except (ValueError, TypeError, RecursionError) as e:
         raise InvalidOptionError(
             f"Option '{VECTOR_SEARCH_OPTION}' cannot be {text[:200]!r}: call vector_search in FROM, which sets it."
@@ -73,7 +72,7 @@ def query_of(table: Table, given: Mapping[str, str]) -> VectorQuery | None:
     if field is None:
         known = ", ".join(table.schema.field_by_name)
         raise ColumnNotFoundError(f"Table {table.name} has no column {asked.column!r} to search in; it has {known}.")
-    return VectorQuery.of(field, asked.vector, asked.k, metric)
+    return VectorQuery.of(field, asked.vector, asked.k, asked.options, table.store.options.values)
 
 
 class SearchScanBuilder(PaimonScanBuilder):

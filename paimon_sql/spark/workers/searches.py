@@ -1,21 +1,31 @@
-"""Exact search for vectors as a job: a task per split, and the nearest rows of all of them."""
+"""Search for vectors as jobs: a task per file of an index, and a task per split of the other rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
-from pyspark.sql.types import StructType
+from pyspark.sql.types import LongType, StructField, StructType
 
 from paimon_core.arrow.nearest import VectorQuery, merged, nearest
-from paimon_core.arrow.types import arrow_schema
+from paimon_core.arrow.types import ROW_ID, arrow_schema
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, columns
+from paimon_core.indexes.vector_index.layout import IVF_FLAT
 from paimon_core.jobs import Job
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.scan.plan import Plan
+from paimon_core.scan.vector_search import (
+    FOUND_IDS,
+    INDEX_PROBE,
+    FoundIds,
+    IndexProbe,
+    indexed_search,
+    search_file,
+    with_scores,
+)
 from paimon_core.spec.records import Column, Record
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.store.data.row_tracking import readable_fields
@@ -48,33 +58,66 @@ class Search:
 
     def run(self, executor: SparkExecutor, plan: Plan) -> pa.Table:
         """Return the nearest rows of a plan with their scores. Raises the errors of reading the rows."""
-        job = Job(
-            f"Search {self.store.name} for vectors near to a vector in {self.query.column}",
-            partial(_search_split, self),
-            DATA_SPLIT,
-            FOUND_ROWS,
-            tuple(plan.splits),
-            size=sum(s.size for s in plan.splits),
-        )
-        empty = nearest((), self.query, spark_arrow_schema(self.required))
-        parts = [pa.ipc.open_stream(found.rows).read_all().cast(empty.schema) for found in executor.run(job)]
+        found = indexed_search(self.store, plan, self.query)
+        search = replace(self, query=found.query)
+        compared = executor.run(search._job(partial(_search_split, search), found.rest))
+        ids, scores = found.chosen(executor.run(search._index_job(found.probes)))
+        indexed = executor.run(search._job(partial(_read_split, search), found.splits_of(ids)))
+        empty = nearest((), search.query, spark_arrow_schema(self.required))
+        parts = [_table(rows).cast(empty.schema) for rows in compared]
+        parts += [with_scores(_table(r), ids, scores).select(empty.schema.names).cast(empty.schema) for r in indexed]
         return merged([empty, *parts], self.query.limit)
+
+    def _job(
+        self, function: Callable[[DataSplit], FoundRows], splits: Sequence[DataSplit]
+    ) -> Job[DataSplit, FoundRows]:
+        size = sum(s.size for s in splits)
+        return Job(self._description, function, DATA_SPLIT, FOUND_ROWS, tuple(splits), size=size)
+
+    def _index_job(self, probes: Sequence[IndexProbe]) -> Job[IndexProbe, FoundIds]:
+        """Return the job that searches files of indexes. Native code reads them in workers only."""
+        native = any(p.file.index_type != IVF_FLAT for p in probes)
+        size = None if native else sum(p.file.file_size for p in probes)
+        function = partial(search_file, self.store, self.query, self.rows, self.predicate is not None)
+        return Job(self._description, function, INDEX_PROBE, FOUND_IDS, tuple(probes), size=size)
+
+    @property
+    def _description(self) -> str:
+        return f"Search {self.store.name} for vectors near to a vector in {self.query.column}"
 
     def batches(self, split: DataSplit) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a split that satisfy the predicate as far as it can be evaluated here."""
-        names = self.required.fieldNames()
+        yield from for_spark(self.rows(split, self.required.fieldNames()), self.required)
+
+    def rows(self, split: DataSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield columns of these rows as they are stored."""
         used = [] if self.predicate is None else sorted(columns(self.predicate) - set(names))
         store = in_microseconds(self.store)
         rows = read_derived(store, DerivedTable.ROWS, split, [*names, *used], self.predicate)
         if self.predicate is not None:
             condition = to_arrow(self.predicate, arrow_schema(readable_fields(store, [*names, *used])))
             rows = rows if condition is None else map(condition.filter, rows)
-        yield from for_spark((batch.select(names) for batch in rows), self.required)
+        yield from (batch.select(list(names)) for batch in rows)
 
 
 def _search_split(search: Search, split: DataSplit) -> FoundRows:
-    rows = nearest(search.batches(split), search.query, spark_arrow_schema(search.required))
+    return _found(nearest(search.batches(split), search.query, spark_arrow_schema(search.required)))
+
+
+def _read_split(search: Search, split: DataSplit) -> FoundRows:
+    """Read the rows of a split with their ids."""
+    others = [f for f in search.required if f.name != ROW_ID]
+    required = StructType([*others, StructField(ROW_ID, LongType())])
+    batches = for_spark(search.rows(split, required.fieldNames()), required)
+    return _found(pa.Table.from_batches(batches, spark_arrow_schema(required)))
+
+
+def _found(rows: pa.Table) -> FoundRows:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as out:
         out.write_table(rows)
     return FoundRows(sink.getvalue().to_pybytes())
+
+
+def _table(found: FoundRows) -> pa.Table:
+    return pa.ipc.open_stream(found.rows).read_all()

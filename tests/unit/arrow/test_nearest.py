@@ -21,6 +21,10 @@ NUMBERS = st.integers(-8, 8).map(lambda n: n / 4)  # exact in 32 bits, as are th
 PAIRS = st.tuples(NUMBERS, NUMBERS)
 
 
+def of(field: DataField, vector: Sequence[float], limit: int, metric: str) -> VectorQuery:
+    return VectorQuery.of(field, vector, limit, {"metric": metric}, {})
+
+
 def score(metric: str, one: Sequence[float], other: Sequence[float]) -> float:
     product = sum(a * b for a, b in zip(one, other, strict=True))
     if metric == "inner_product":
@@ -46,7 +50,7 @@ def batches_of(rows: list[tuple[int, object]], size: int) -> list[pa.RecordBatch
 def test_a_model(
     metric: str, vectors: list[tuple[float, float] | None], target: tuple[float, float], limit: int, size: int
 ) -> None:
-    query = VectorQuery.of(PAIR, target, limit, metric)
+    query = of(PAIR, target, limit, metric)
     found = nearest(batches_of(list(enumerate(vectors)), size), query, SCHEMA)
     known = [(k, score(metric, v, target)) for k, v in enumerate(vectors) if v is not None]
     expected = sorted(known, key=lambda row: -row[1])[:limit]
@@ -61,7 +65,7 @@ def test_a_model(
 
 def test_results_of_parts_are_merged() -> None:
     rows = [(k, [float(k), 0.0]) for k in range(100)]
-    query = VectorQuery.of(PAIR, [40.0, 0.0], 3, "L2")
+    query = of(PAIR, [40.0, 0.0], 3, "L2")
     parts = [nearest(batches_of(rows[i::3], 10), query, SCHEMA) for i in range(3)]
     assert sorted(merged(parts, 3).column("k").to_pylist()) == [39, 40, 41]
     assert merged(parts, 3).column(SEARCH_SCORE).to_pylist() == [1.0, 0.5, 0.5]
@@ -72,9 +76,7 @@ def test_many_vectors_equal_a_matrix_product() -> None:
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(made.ravel()), 64).cast(SCHEMA.types[1])
     batch = pa.record_batch([pa.array(range(5000)), vectors], SCHEMA)
     field = DataField(id=1, name="v", type=VectorType(Kind.ARRAY, element=FLOAT, length=64))
-    found = nearest(
-        [batch.slice(0, 1234), batch.slice(1234)], VectorQuery.of(field, made[7], 10, "inner-product"), SCHEMA
-    )
+    found = nearest([batch.slice(0, 1234), batch.slice(1234)], of(field, made[7], 10, "inner-product"), SCHEMA)
     expected = np.argsort(-(made @ made[7]), kind="stable")[:10]
     assert found.column("k").to_pylist() == expected.tolist()
 
@@ -83,7 +85,7 @@ def test_vectors_of_nan_are_last_and_doubles_are_compared() -> None:
     schema = pa.schema([("v", pa.list_(pa.float64()))])
     batch = pa.record_batch([pa.array([[math.nan, 1.0], [3.0, 4.0], [None, 1.0]], schema.types[0])], schema)
     field = DataField(id=1, name="v", type=CollectionType(Kind.ARRAY, element=DOUBLE))
-    found = nearest([batch], VectorQuery.of(field, [3, 4], 2, "cosine"), schema)
+    found = nearest([batch], of(field, [3, 4], 2, "cosine"), schema)
     assert found.column(SEARCH_SCORE).to_pylist()[0] == pytest.approx(1.0)
     assert math.isnan(found.column(SEARCH_SCORE).to_pylist()[1])
 
@@ -104,11 +106,11 @@ def test_vectors_of_nan_are_last_and_doubles_are_compared() -> None:
 )
 def test_what_cannot_be_searched(data_type: DataType, vector: list[float], limit: int, metric: str, said: str) -> None:
     with pytest.raises(InvalidOptionError, match=said):
-        VectorQuery.of(DataField(id=1, name="v", type=data_type), vector, limit, metric)
+        of(DataField(id=1, name="v", type=data_type), vector, limit, metric)
 
 
 def test_arrays_of_another_length_are_named() -> None:
     field = DataField(id=1, name="v", type=CollectionType(Kind.ARRAY, element=FLOAT))
-    query = VectorQuery.of(field, [1, 2], 1, "l2")
+    query = of(field, [1, 2], 1, "l2")
     with pytest.raises(InvalidDataError, match="'v' has a vector of 1 elements, but the search is for a vector of 2"):
         nearest(batches_of([(1, [1.0, 2.0]), (2, [1.0])], 5), query, SCHEMA)
