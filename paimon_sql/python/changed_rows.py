@@ -25,7 +25,7 @@ from paimon_sql.python.assignment import AssignedRows
 from paimon_sql.python.checks import RowChecks
 from paimon_sql.python.executor import ThreadExecutor
 from paimon_sql.python.scan import TableScan, new_scan
-from paimon_sql.python.where.condition import Computed
+from paimon_sql.python.where.condition import Computed, Where
 
 
 def check_changed(table: Table, *, replacing: str | None) -> None:
@@ -35,7 +35,7 @@ def check_changed(table: Table, *, replacing: str | None) -> None:
     check_changeable(table.store, replacing=replacing)
 
 
-def rows_to_change(table: Table, where: str | None, names: Iterable[str], *, is_query: bool = False) -> TableScan:
+def rows_to_change(table: Table, where: Where | None, names: Iterable[str], *, is_query: bool = False) -> TableScan:
     """Return the scan of the rows to change, with the place of each row in tables without a key.
 
     A full scan needs permission only if it `is_query`.

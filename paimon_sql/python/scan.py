@@ -37,7 +37,7 @@ from paimon_core.store.data.row_tracking import check_vectors_readable, tracking
 from paimon_core.store.features import check_selectable, shown_part
 from paimon_core.table import Table
 from paimon_sql.python.reading import RowReader, ScanSplit, first_of, in_order
-from paimon_sql.python.where.condition import Condition
+from paimon_sql.python.where.condition import Condition, Where
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -284,7 +284,7 @@ def new_scan(
     derived: DerivedTable,
     version: Snapshot | Increment | None,
     names: Sequence[str] | None,
-    where: str | None,
+    where: Where | None,
     limit: int | None,
     latest: Table,
 ) -> TableScan:

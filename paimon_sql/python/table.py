@@ -25,6 +25,7 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.versions import VersionChoice, at_version, chosen_options, given_options, options_of_changes
+from paimon_sql.python.where.condition import Where
 
 if TYPE_CHECKING:
     from paimon_sql.pictures.kinds import draw, kinds_of
@@ -132,7 +133,7 @@ class PaimonTable:
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        where: str | None = None,
+        where: Where | None = None,
         limit: int | None = None,
         options: Mapping[str, str] | None = None,
         **choice: Unpack[VersionChoice],
@@ -140,9 +141,10 @@ class PaimonTable:
         """Return a scan: a value that says which rows to read. Nothing is read before it is asked for rows.
 
         `columns` are the columns of the result (default: all of the table; metadata columns such as
-        `__paimon_file_path` only if they are named). `where` is a condition in SQL, as Spark reads it in ANSI mode.
-        `limit` is the largest number of rows. `options` are options of the table for this scan. `version`, `tag`,
-        `timestamp` and `branch` choose what is read, see `VersionChoice`; the default is the latest version.
+        `__paimon_file_path` only if they are named). `where` is a condition: SQL, as Spark reads it in ANSI mode, or an
+        expression of `pyarrow.compute`. `limit` is the largest number of rows. `options` are options of the table for
+        this scan. `version`, `tag`, `timestamp` and `branch` choose what is read, see `VersionChoice`; the default is
+        the latest version.
 
         Raises `ColumnNotFoundError`, `InvalidOptionError` for a text that is not a condition,
         `UnsupportedFeatureError` for a condition that needs Spark, `SnapshotNotFoundError`, `BranchNotFoundError`,
@@ -160,7 +162,7 @@ class PaimonTable:
         vector: Sequence[float],
         k: int = 10,
         columns: Sequence[str] | None = None,
-        where: str | None = None,
+        where: Where | None = None,
         metric: str | None = None,
         options: Mapping[str, str] | None = None,
     ) -> pa.Table:
@@ -174,7 +176,7 @@ class PaimonTable:
         since: int | str | datetime,
         until: int | str | datetime | None = None,
         columns: Sequence[str] | None = None,
-        where: str | None = None,
+        where: Where | None = None,
         limit: int | None = None,
         options: Mapping[str, str] | None = None,
     ) -> TableScan:
@@ -195,7 +197,7 @@ class PaimonTable:
         self,
         consumer: str | None = None,
         columns: Sequence[str] | None = None,
-        where: str | None = None,
+        where: Where | None = None,
         options: Mapping[str, str] | None = None,
         *,
         after: str | None = None,
@@ -247,7 +249,7 @@ class PaimonTable:
         data: Any,
         *,
         partition: Mapping[str, Any] | None = None,
-        where: str | None = None,
+        where: Where | None = None,
         dynamic: bool = False,
         options: Mapping[str, str] | None = None,
     ) -> None:
@@ -264,7 +266,7 @@ class PaimonTable:
         *,
         overwrite: bool = False,
         partition: Mapping[str, Any] | None = None,
-        where: str | None = None,
+        where: Where | None = None,
         dynamic: bool = False,
         options: Mapping[str, str] | None = None,
     ) -> PlannedWrite:
@@ -279,7 +281,7 @@ class PaimonTable:
         """
         return planned_write(self._written(options), overwrite, partition, where, dynamic=dynamic)
 
-    def delete(self, where: str, options: Mapping[str, str] | None = None) -> None:
+    def delete(self, where: Where, options: Mapping[str, str] | None = None) -> None:
         """Delete the rows that satisfy a condition, in one commit; `where` as for `scan`.
 
         Raises as `scan` and `append`; `UnsupportedFeatureError` for a table with rows that cannot be deleted.
@@ -287,7 +289,7 @@ class PaimonTable:
         delete_rows(self._written(options), where)
 
     def update(
-        self, assignments: Mapping[str, Any], where: str | None = None, options: Mapping[str, str] | None = None
+        self, assignments: Mapping[str, Any], where: Where | None = None, options: Mapping[str, str] | None = None
     ) -> None:
         """Give columns new values in the rows that satisfy a condition (default: all), in one commit.
 

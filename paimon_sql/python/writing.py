@@ -37,7 +37,7 @@ from paimon_sql.python.changed_rows import ChangedRows, check_changed, commit_ch
 from paimon_sql.python.executor import ThreadExecutor
 from paimon_sql.python.planned_write import PlannedWrite
 from paimon_sql.python.scan import TableScan
-from paimon_sql.python.where.condition import Computed, Condition
+from paimon_sql.python.where.condition import Computed, Condition, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,14 @@ def append_rows(target: WrittenTable, data: Any, *, upserts: bool) -> None:
 
 
 def overwrite_rows(
-    target: WrittenTable, data: Any, partition: Mapping[str, Any] | None, where: str | None, *, dynamic: bool
+    target: WrittenTable, data: Any, partition: Mapping[str, Any] | None, where: Where | None, *, dynamic: bool
 ) -> None:
     """Replace rows of a table by others. Raises as `PaimonTable.overwrite`."""
     _write(target, data, *_replaced(target.table, partition, where, dynamic=dynamic))
 
 
 def planned_write(
-    table: Table, overwrites: bool, partition: Mapping[str, Any] | None, where: str | None, *, dynamic: bool
+    table: Table, overwrites: bool, partition: Mapping[str, Any] | None, where: Where | None, *, dynamic: bool
 ) -> PlannedWrite:
     """Return a write for several processes. Raises as `PaimonTable.plan_write`."""
     if not overwrites and (partition is not None or where is not None or dynamic):
@@ -96,7 +96,7 @@ def planned_write(
 
 
 def _replaced(
-    table: Table, partition: Mapping[str, Any] | None, where: str | None, *, dynamic: bool
+    table: Table, partition: Mapping[str, Any] | None, where: Where | None, *, dynamic: bool
 ) -> tuple[Overwrite, dict[str, pa.Scalar]]:
     """Return the rows that an overwrite replaces, and the values of partition columns in all new rows."""
     if sum((partition is not None, where is not None, dynamic)) > 1:
@@ -111,7 +111,7 @@ def _replaced(
     return Overwrite(dynamic=dynamic), {}
 
 
-def delete_rows(table: Table, where: str) -> None:
+def delete_rows(table: Table, where: Where) -> None:
     """Delete the rows that satisfy a condition. Raises as `PaimonTable.delete`."""
     check_changed(table, replacing=None)
     check_deletable(table.store, table.hides_rows)
@@ -126,7 +126,7 @@ def delete_rows(table: Table, where: str) -> None:
     commit_changes(table, rules, _deleted(ChangedRows.of(table), rows_to_change(table, where, keeps)))
 
 
-def update_rows(table: Table, assignments: Mapping[str, Any], where: str | None) -> None:
+def update_rows(table: Table, assignments: Mapping[str, Any], where: Where | None) -> None:
     """Give rows that satisfy a condition other values. Raises as `PaimonTable.update`."""
     check_changed(table, replacing="UPDATE")
     fields = table.schema.fields
@@ -180,7 +180,7 @@ def _internal(value: pa.Scalar) -> Any:
     return value.as_py()
 
 
-def _of_partitions(table: Table, where: str) -> Any:
+def _of_partitions(table: Table, where: Where) -> Any:
     """The predicate of a condition on partition columns."""
     condition = Condition.of(where, table.schema.fields, table.store.zone)
     pushed = [p for _, p in condition.pushed(table.schema.field_by_name)]

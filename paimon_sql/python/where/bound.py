@@ -9,6 +9,7 @@ from typing import Any
 from paimon_core.spec.types import BOOLEAN, DataType
 
 COLUMN, LITERAL, CAST = "column", "literal", "cast"
+OPAQUE = "opaque"  # a condition that the object in `value` evaluates
 
 
 @dataclass(frozen=True, slots=True)

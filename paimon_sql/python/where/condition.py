@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lazy import ImportedOnCall
@@ -18,10 +19,14 @@ from paimon_sql.python.where.pushdown import pushed_predicate
 from paimon_sql.python.where.simple import bind_simple
 
 if TYPE_CHECKING:
+    from paimon_sql.python.expressions import bind_expression
     from paimon_sql.python.where.binding import bind, bind_value
 else:
+    bind_expression = ImportedOnCall("paimon_sql.python.expressions", "bind_expression")
     bind = ImportedOnCall("paimon_sql.python.where.binding", "bind")  # sqlglot takes long to import
     bind_value = ImportedOnCall("paimon_sql.python.where.binding", "bind_value")
+
+Where: TypeAlias = "str | pc.Expression"  # SQL, or an expression of pyarrow.compute
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +38,13 @@ class Condition:
     zone: tzinfo | None
 
     @staticmethod
-    def of(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Condition:
-        """Parse a condition on columns. Raises as `bind`."""
-        found = bind_simple(text, fields, zone)
+    def of(where: Where, fields: Sequence[DataField], zone: tzinfo | None) -> Condition:
+        """Return a condition on columns: SQL, or an expression of `pyarrow.compute`.
+
+        Raises as `bind`, or as `bind_expression`; `InvalidOptionError` for another object."""
+        if not isinstance(where, str):
+            return Condition(str(where), bind_expression(where, fields), zone)
+        text, found = where, bind_simple(where, fields, zone)
         return Condition(text, bind(text, fields, zone) if found is None else found, zone)
 
     @property

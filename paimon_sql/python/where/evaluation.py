@@ -21,12 +21,12 @@ from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.constants import array_of, scalar_of
 from paimon_core.spec.kinds import FLOATS, MOMENTS
 from paimon_core.spec.types import DataType, DecimalType, Kind
-from paimon_sql.python.where.bound import CAST, COLUMN, LITERAL, Bound, nodes
+from paimon_sql.python.where.bound import CAST, COLUMN, LITERAL, OPAQUE, Bound, nodes
 from paimon_sql.python.where.casts import cast_values
 from paimon_sql.python.where.coercion import as_decimal
 
 _DIGITS_OF_FACTOR, _DIGITS_OF_TERM, _DIGITS_OF_RESULT = 38, 75, 76  # that Arrow computes with, without an overflow
-_FAILING = frozenset((CAST, "+", "-", "*", "/", "%", "div", "negative", "abs"))
+_FAILING = frozenset((CAST, OPAQUE, "+", "-", "*", "/", "%", "div", "negative", "abs"))
 _TESTS: Mapping[str, Callable[[pa.Array, pa.Array], pa.Array]] = {
     "=": pc.equal,
     "<>": pc.not_equal,
@@ -48,6 +48,8 @@ def evaluate(node: Bound, batch: pa.RecordBatch, zone: tzinfo | None) -> pa.Arra
         return _column(batch.column(batch.schema.get_field_index(node.value)), node.type)
     if node.name == LITERAL:
         return _repeated(node, batch.num_rows)
+    if node.name == OPAQUE:
+        return node.value.values(batch)
     if node.name == "in":
         return _in(node, evaluate(node.parts[0], batch, zone))
     if node.name == "coalesce":

@@ -9,7 +9,7 @@ import pytest
 
 from paimon_core.arrow.types import arrow_type
 from paimon_core.spec.types import INT, STRING, CollectionType, DataField, DataType, Kind, LengthType, MapType, RowType
-from paimon_sql.python.reading import has_chars, with_spaces
+from paimon_sql.python.chars import has_chars, with_spaces
 
 CHAR = LengthType(Kind.CHAR, length=3)
 ROW = RowType(fields=(DataField(id=1, name="c", type=CHAR), DataField(id=2, name="n", type=INT)))
