@@ -20,6 +20,7 @@ from paimon_core.io.failure import on_certain_failure
 from paimon_core.jobs import Executor, Job, TaskT
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.compaction import last_level
+from paimon_core.metrics import BUCKETS_DUE
 from paimon_core.options import (
     BUCKET,
     COMMIT_IDENTIFIER,
@@ -314,7 +315,9 @@ class Table:
 
     def due_compactions(self, written: Sequence[CommitMessage]) -> list[BucketState]:
         """Return the buckets that messages have written to and that are due for compaction."""
-        return due_buckets(self.store, partial(latest_for_read, self.store), written)
+        due = due_buckets(self.store, partial(latest_for_read, self.store), written)
+        self.store.metrics.add(BUCKETS_DUE, len(due))
+        return due
 
     def run(self, executor: Executor, job: Job[TaskT, WriteResult]) -> list[CommitMessage]:
         """Run a job. Return the messages of its tasks.

@@ -1,7 +1,8 @@
 """Apache Paimon tables for Spark, and for Python without Spark, in pure Python.
 
 `connect(warehouse=…)` gives a Spark session with a Paimon catalog; `install(spark)` equips a session that exists.
-`open_catalog(warehouse=…)` and `open_table(path)` give tables without Spark. `show("db.t")` gives pictures of a table.
+`open_catalog(warehouse=…)` and `open_table(path)` give tables without Spark. `show("db.t")` gives pictures of a table,
+`metrics()` the counters of this process.
 Importing this package imports neither PySpark nor a JVM.
 """
 
@@ -11,14 +12,26 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from paimon_core.metrics import process_metrics as metrics
     from paimon_sql.python.catalog import open_catalog, open_table
     from paimon_sql.session import configured_catalogs, connect, doctor, install, show
     from paimon_sql.spark.tables.catalog import SparkCatalog
 
-__all__ = ["SparkCatalog", "configured_catalogs", "connect", "doctor", "install", "open_catalog", "open_table", "show"]
+__all__ = [
+    "SparkCatalog",
+    "configured_catalogs",
+    "connect",
+    "doctor",
+    "install",
+    "metrics",
+    "open_catalog",
+    "open_table",
+    "show",
+]
 __version__ = "0.1.0"
 
 _HOME = {
+    "metrics": "paimon_core.metrics",
     "configured_catalogs": "paimon_sql.session",
     "connect": "paimon_sql.session",
     "doctor": "paimon_sql.session",
@@ -28,13 +41,14 @@ _HOME = {
     "show": "paimon_sql.session",
     "SparkCatalog": "paimon_sql.spark.tables.catalog",
 }
+_SPELLED = {"metrics": "process_metrics"}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(importlib.import_module(_HOME[name]), name)
+        return getattr(importlib.import_module(_HOME[name]), _SPELLED.get(name, name))
     except ModuleNotFoundError as error:
         from paimon_core.optional_packages import missing_pyspark  # noqa: PLC0415  only for the error
 

@@ -64,6 +64,7 @@ from paimon_core.errors import (
 )
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.io.side_by_side import both, outcome_of
+from paimon_core.metrics import BUCKETS_COMPACTED, COMMIT_RETRIES, COMMIT_SECONDS, COMMIT_TRIES, COMMITS
 from paimon_core.options import (
     MANIFEST_DELETE_DROP_STATS,
     MANIFEST_FULL_COMPACTION_SIZE,
@@ -126,6 +127,8 @@ def commit(
             level = logging.DEBUG if isinstance(error, CommitConflictError) else logging.WARNING
             _LOG.log(level, "Rows are committed to %s, but their compaction is not: %s", store.name, error)
             _delete_compacted(store, messages)
+    if made is not None and made.commit_kind is CommitKind.COMPACT:
+        store.metrics.add(BUCKETS_COMPACTED, sum(bool(m.compact_before) for m in messages))
     if guard is not None and made is None:
         guard.made(None)
     if overwrite is not None:  # a changelog does not say which rows an overwrite replaced
@@ -191,11 +194,34 @@ class _Attempts:
 def _commit_change(
     store: TableStore, change: CommitChange, info: CommitInfo, publisher: Publisher, attempts: _Attempts
 ) -> Snapshot:
+    """Commit a change, and count the commit by its result."""
+    result = "failed"
+    try:
+        with store.metrics.timed(COMMIT_SECONDS):
+            made = _publish_change(store, change, info, publisher, attempts)
+        result = "published"
+        return made
+    except CommitConflictError:
+        result = "conflict"
+        raise
+    except CommitUnknownError:
+        result = "unknown"
+        raise
+    finally:
+        store.metrics.add(COMMITS, kind=change.kind.value.lower(), result=result)
+
+
+def _publish_change(
+    store: TableStore, change: CommitChange, info: CommitInfo, publisher: Publisher, attempts: _Attempts
+) -> Snapshot:
     """Try until our snapshot is published and stays, the change no longer fits, or a limit is reached."""
     limits, began = RetryLimits.of(store.options), time.monotonic()
     files = WrittenFiles(store, change, known=store.loaded)
     try:
         for tried in count(1):
+            store.metrics.add(COMMIT_TRIES)
+            if tried > 1:
+                store.metrics.add(COMMIT_RETRIES)
             files.check()
             with store.writer_slot():
                 started = time.monotonic()

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from paimon_core.formats.parquet.shapes import Shapes
 from paimon_core.lazy import cached_property
+from paimon_core.metrics import CACHE_READS, PROCESS, Metrics
 from paimon_core.spec.snapshot import Snapshot
 
 S = TypeVar("S", bound=Sized)
@@ -44,7 +45,8 @@ class MetadataCache:
     The weight of a value is its length plus `of_each`. Pickling makes the cache empty. `footers` is a separate cache
     for metadata of data files, which would otherwise displace all other values."""
 
-    def __init__(self, capacity: int = CAPACITY, of_each: int = _OF_EACH) -> None:
+    def __init__(self, capacity: int = CAPACITY, of_each: int = _OF_EACH, metrics: Metrics = PROCESS) -> None:
+        self._metrics = metrics
         self._capacity, self._weight, self._of_each = capacity, 0, of_each
         self._values: OrderedDict[str, Sized] = OrderedDict()
         self._lock = Lock()
@@ -107,9 +109,12 @@ class MetadataCache:
     def get(self, path: str, load: Callable[[], S]) -> S:
         """Return the content of the immutable file at `path`; `load` reads it if the cache does not have it."""
         with self._lock:
-            if path in self._values:
+            found = self._values.get(path)
+            if found is not None:
                 self._values.move_to_end(path)
-                return self._values[path]  # type: ignore[return-value]
+        self._metrics.add(CACHE_READS, result="miss" if found is None else "hit")
+        if found is not None:
+            return found  # type: ignore[return-value]
         value = load()
         with self._lock:
             if path not in self._values and len(value) <= self._capacity:

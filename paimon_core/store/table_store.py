@@ -15,6 +15,7 @@ from paimon_core.errors import UnfamiliarFormError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.side_by_side import side_by_side
 from paimon_core.lazy import cached_property
+from paimon_core.metrics import PROCESS, Metrics
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
 from paimon_core.rights import Rights
 from paimon_core.spec.identifier import Identifier, PathIdentifier
@@ -90,7 +91,8 @@ class TableStore:
     Iceberg metadata; both are lost by pickling, because tasks commit nothing. `rights` are the rights of the catalog's
     user, None if the catalog has no users.
 
-    `zone` converts between instants and local times: it is the session's time zone, None for the process's.
+    `zone` converts between instants and local times: it is the session's time zone, None for the process's. `metrics`
+    counts commits and compactions.
     """
 
     io: FileIO
@@ -107,6 +109,7 @@ class TableStore:
     rights: Rights | None = None
     zone: tzinfo | None = None
     iceberg_catalogs: IcebergCatalogs | None = field(default=None, compare=False, repr=False)
+    metrics: Metrics = field(default=PROCESS, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "watcher": None, "iceberg_catalogs": None}

@@ -1,4 +1,6 @@
-"""`GET /health`, for load balancers and probes: 200 while the server accepts clients, else 503."""
+"""`GET /health`, for load balancers and probes: 200 while the server accepts clients, else 503. `GET /metrics` is the
+text for Prometheus.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,18 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from paimon_core.metrics import PROCESS, Metrics
 from paimon_sql.server.waiting import SECONDS, Waiting
 
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 Answer = Callable[[], Mapping[str, Any]]
 
 
-def start_health(host: str, port: int, answer: Answer) -> ThreadingHTTPServer:
+def start_health(host: str, port: int, answer: Answer, metrics: Metrics = PROCESS) -> ThreadingHTTPServer:
     """Start a server of health checks; `shutdown()` on it ends it. Each check calls `answer` and returns its mapping;
     `status` in it is `serving`, or another word if the check fails. Raises `OSError` if the server cannot listen.
     """
-    server = _Server((host, port), _handler(answer))
+    server = _Server((host, port), _handler(answer, metrics))
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
     return server
 
@@ -95,19 +99,25 @@ def _end(request: socket.socket) -> None:
         request.shutdown(socket.SHUT_RDWR)
 
 
-def _handler(answer: Answer) -> type[BaseHTTPRequestHandler]:
+def _handler(answer: Answer, metrics: Metrics) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         timeout = SECONDS  # a silent client must not block a thread
 
         def do_GET(self) -> None:
-            if self.path != "/health":
+            if self.path == "/metrics":
+                self._send(HTTPStatus.OK, _PROMETHEUS, metrics.prometheus_text())
+            elif self.path == "/health":
+                said = answer()
+                serving = said["status"] == "serving"
+                status = HTTPStatus.OK if serving else HTTPStatus.SERVICE_UNAVAILABLE
+                self._send(status, "application/json", json.dumps(said))
+            else:
                 self.send_error(HTTPStatus.NOT_FOUND)
-                return
-            said = answer()
-            serving = said["status"] == "serving"
-            body = json.dumps(said).encode()
-            self.send_response(HTTPStatus.OK if serving else HTTPStatus.SERVICE_UNAVAILABLE)
-            self.send_header("Content-Type", "application/json")
+
+        def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
+            body = text.encode()
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

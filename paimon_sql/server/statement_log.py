@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from paimon_core.escapes import visible
+from paimon_core.metrics import PROCESS, STATEMENTS, Metrics
 from paimon_core.secrets import statement_without_secrets
 from paimon_sql.spark.jvm.servers import EndedStatement
 
@@ -14,9 +15,12 @@ Rows = Callable[[EndedStatement], int | None]
 
 
 class StatementLog:
-    """A log with one line per statement. It is made from lists of ended statements, which overlap."""
+    """A log with one line per statement. It is made from lists of ended statements, which overlap. `metrics` counts the
+    statements.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, metrics: Metrics = PROCESS) -> None:
+        self._metrics = metrics
         self._written: frozenset[tuple[str, str]] = frozenset()
 
     def new_lines(self, ended: Iterable[EndedStatement], rows: Rows) -> list[str]:
@@ -24,7 +28,10 @@ class StatementLog:
         statement, None if they were not counted.
         """
         found = {(one.server, one.id): one for one in ended}
-        lines = [_line(one, rows(one)) for key, one in found.items() if key not in self._written]
+        new = [one for key, one in found.items() if key not in self._written]
+        for one in new:
+            self._metrics.add(STATEMENTS, server=one.server, state=one.state.lower())
+        lines = [_line(one, rows(one)) for one in new]
         self._written = frozenset(found)
         return lines
 

@@ -64,7 +64,7 @@ from paimon_sql.__main__ import main
 assert main() == 1
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.stdout.split(), done.returncode) == (["open_catalog", "open_table"], 0), done.stderr
+    assert (done.stdout.split(), done.returncode) == (["metrics", "open_catalog", "open_table"], 0), done.stderr
     assert "head, schema, count" in done.stderr and "pip install paimon-sql" in done.stderr
 
 

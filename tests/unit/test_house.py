@@ -169,6 +169,7 @@ def test_the_public_names_of_the_product():
         "connect",
         "doctor",
         "install",
+        "metrics",
         "open_catalog",
         "open_table",
         "show",

@@ -30,6 +30,7 @@ from paimon_core.io.objects.failures import code_of, is_transient, is_unreachabl
 from paimon_core.io.objects.files import WHOLE, ObjectReader, ObjectWriter
 from paimon_core.io.schemes import scheme_of
 from paimon_core.io.side_by_side import both, delete_side_by_side, outcome_of, side_by_side
+from paimon_core.metrics import PROCESS, STORAGE_CALLS, STORAGE_ERRORS, Metrics
 from paimon_core.optional_packages import import_optional
 
 T = TypeVar("T")
@@ -51,6 +52,7 @@ class ObjectStoreFileIO:
 
     scheme: str
     options: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    metrics: Metrics = field(default=PROCESS, repr=False, compare=False)
 
     @property
     def atomic_create(self) -> bool:
@@ -319,9 +321,15 @@ class ObjectStoreFileIO:
         self, action: str, path: str, act: Callable[[Any, str], T], ask: Callable[[Any, str], object] | None = None
     ) -> T:
         client, key = self._client(path), _key(path)
+        self.metrics.add(STORAGE_CALLS, scheme=self.scheme, operation=action)
         again = None if ask is None else lambda: client.call(lambda store: ask(store, key))
         with object_errors(action, path, self.options, again):
-            return client.call(lambda store: act(store, key))
+            try:
+                return client.call(lambda store: act(store, key))
+            except Exception as error:
+                if not isinstance(error, FileNotFoundError):  # an answer, not a failure
+                    self.metrics.add(STORAGE_ERRORS, scheme=self.scheme, operation=action)
+                raise
 
 
 def _obstore() -> Any:

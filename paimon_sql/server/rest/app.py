@@ -22,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from paimon_core import errors
 from paimon_core.errors import InvalidDataError, NotAllowedError, PaimonError
+from paimon_core.metrics import PROCESS, REST_REQUESTS, Metrics
 from paimon_core.spec.json_object import decode_json_object
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.rest.definitions import REPLACES_FUNCTIONS, REPLACES_VIEWS
@@ -34,6 +35,7 @@ from paimon_sql.server.rest.users import ANYONE, User, Users
 
 _LOG = logging.getLogger(__name__)
 PREFIX = "paimon"
+_METHODS = ("GET", "POST", "DELETE")
 _MOST = 2**24  # the most bytes of a request
 _SECONDS = 30  # seconds for the body of a request
 _ROUTES: Routes = {
@@ -78,8 +80,10 @@ class RestApp:
         say: Callable[[str], None] | None = None,
         *,
         read_only: bool = False,
+        metrics: Metrics = PROCESS,
     ) -> None:
         self.catalog, self.users, self.say, self.read_only = catalog, users, say, read_only
+        self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -99,12 +103,15 @@ class RestApp:
             parts = _parts(request.scope)
             parameters = dict(parse_qsl(request.scope["query_string"].decode("latin-1"), keep_blank_values=True))
             if parts == ("v1", "config") and request.method == "GET":
-                return JSONResponse(self._config())
-            handler, names = _routed(request.method, parts, user)  # before the body is read
-            call = RestCall(names, parameters, await _body_in_time(request))
-            response = await run_in_threadpool(self._handled, handler, call)
+                response: Response = JSONResponse(self._config())
+            else:
+                handler, names = _routed(request.method, parts, user)  # before the body is read
+                call = RestCall(names, parameters, await _body_in_time(request))
+                response = await run_in_threadpool(self._handled, handler, call)
         except _Answered as answered:
             response = _error(answered.status, str(answered))
+        method = request.method if request.method in _METHODS else "other"
+        self.metrics.add(REST_REQUESTS, method=method, status=str(response.status_code))
         if self.say is not None and request.method != "GET":
             name, path = user.name if user else "?", request.scope["path"]
             self.say(f"rest user={name} {request.method} {path}: {response.status_code}")
