@@ -34,6 +34,9 @@ LOOKUP_CACHE_DISK_SIZE = Option(
     "lookup.cache-max-disk-size", memory_size, 2**63 - 1, "Bytes of local copies of remote files that lookups read."
 )
 READ_ALLOW_FULL_SCAN = Option("read.allow.fullScan", boolean, True, "Allow queries without a filter on partitions.")
+READ_GENERATED_PRUNE = Option(
+    "read.generated-columns.prune", boolean, True, "Filters skip files by the columns that are generated from others."
+)
 SCAN_BOUNDED_WATERMARK = Option(
     "scan.bounded.watermark", optional(long_integer), None, "Streams end before the first snapshot past it, ms."
 )

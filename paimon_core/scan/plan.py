@@ -43,6 +43,7 @@ from paimon_core.options import (
 from paimon_core.scan.counted import counted_groups
 from paimon_core.scan.postponed import partitions_with_postponed_rows, postponed_splits
 from paimon_core.scan.pruning.files import FileFilter
+from paimon_core.scan.pruning.generated import with_generated
 from paimon_core.scan.splits import key_sections, pack_files, pack_ranges, pack_sections
 from paimon_core.spec.manifest import BucketKey, DataFileMeta, ManifestEntry, created_millis
 from paimon_core.spec.row_ranges import is_part, row_ranges
@@ -123,6 +124,7 @@ def plan_scan(
     if snapshot is None:
         return Plan(table=store.name, snapshot=None, splits=())
     partition_keys = store.schema.partition_keys
+    given, predicate = predicate, with_generated(store, predicate)
     partitions = PartitionFilter(
         store.schema.partition_fields, predicate=None if predicate is None else only_on(predicate, partition_keys)
     )
@@ -147,7 +149,7 @@ def plan_scan(
         manifests_total=len(manifests),
         manifests_read=len(read),
         files_total=total + (sum(int((m.buckets[rows] < 0).sum()) for m, rows in live) if postponed else 0),
-        exact=predicate is None or columns(predicate) <= frozenset(partition_keys),
+        exact=given is None or columns(given) <= frozenset(partition_keys),
     )
 
 

@@ -19,6 +19,7 @@ from paimon_core.row_level.statement import RowLevelStatement
 from paimon_core.row_level.writer import changes_store, write_changes
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.spec.types import DataField
+from paimon_core.store.ddl.generated_columns import changed_with
 from paimon_core.store.features import check_seen_whole
 from paimon_core.table import Table
 from paimon_sql.python.assignment import AssignedRows
@@ -68,6 +69,14 @@ def computed_value(table: Table, name: str, value: Any, fields: Sequence[DataFie
         ) from e
 
 
+def made_anew(table: Table, assigned: Iterable[str]) -> dict[str, Computed]:
+    """Return NULL for each generated column that changes with assigned columns: `ChangedRows` puts its value in place
+    of NULL.
+    """
+    types = {f.name: arrow_type(f.type) for f in table.schema.fields}
+    return {c: Computed(c, scalar=pa.scalar(None, types[c])) for c in changed_with(table.schema, assigned)}
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedRows:
     """Makes the changes of a statement, as tasks write them: a kind, the place of the replaced row, and the new row.
@@ -101,13 +110,13 @@ class ChangedRows:
         made = self._stored(values)
         row = self._own(old) | {name: made.column(name) for name in values}
         if self.checks.checks:
-            self.checks.check(pa.record_batch(row))
+            (whole,) = self.checks.passed([pa.record_batch(row)])
+            row = dict(zip(whole.schema.names, whole.columns, strict=True))
         return self._changes(old.num_rows, ROW_UPDATE_AFTER, self._places(old), row)
 
     def inserted(self, values: Mapping[str, pa.Array]) -> pa.RecordBatch:
         """Return the changes that add rows; other columns are NULL, or have their default."""
-        made = self._stored(values)
-        self.checks.check(made)
+        (made,) = self.checks.passed([self._stored(values)])
         return self._changes(made.num_rows, ROW_INSERT, {}, dict(zip(made.schema.names, made.columns, strict=True)))
 
     def _stored(self, values: Mapping[str, pa.Array]) -> pa.RecordBatch:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from paimon_core.arrow.table_fields import table_fields, table_type
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.constraints import refuse_constraint_option
+from paimon_core.store.ddl.generated_columns import refuse_generated_option
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
@@ -56,6 +57,7 @@ def column_changes(
 def option_changes(options: Mapping[str, str | None]) -> Iterator[SchemaChange]:
     """Return the changes of options; None removes an option. Raises `InvalidOptionError` for a constraint."""
     refuse_constraint_option(options)
+    refuse_generated_option(key for key, value in options.items() if value is not None)
     for key, value in options.items():
         yield RemoveOption(key) if value is None else SetOption(key, _text(value))
 

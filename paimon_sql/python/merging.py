@@ -23,9 +23,17 @@ from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.options import DATA_EVOLUTION, MERGE_SCHEMA
 from paimon_core.row_level.rules import check_deletable, merge_rules
 from paimon_core.spec.types import BOOLEAN
+from paimon_core.store.ddl.generated_columns import generated_of
 from paimon_core.table import Table
 from paimon_sql.python.assignment import rows_of
-from paimon_sql.python.changed_rows import ChangedRows, check_changed, commit_changes, computed_value, rows_to_change
+from paimon_sql.python.changed_rows import (
+    ChangedRows,
+    check_changed,
+    commit_changes,
+    computed_value,
+    made_anew,
+    rows_to_change,
+)
 from paimon_sql.python.matching import SOURCE, TARGET, Matches, Pairing, Sides, as_rows, columns_of
 from paimon_sql.python.scan import TableScan
 from paimon_sql.python.where.bound import Bound, literal
@@ -258,18 +266,19 @@ class _ClauseReader:
             raise InvalidDataError(
                 f"{word.upper()} in a merge into {self.table.name} must assign at least one column, and each only once."
             )
-        return found
+        return found | made_anew(self.table, found) if word == "update" else found
 
     def _starred(self, word: str, seen: Sequence[str]) -> list[str]:
         """The columns that a clause without values assigns: all of the table."""
         given = {f.name for f in self.sides.source} if SOURCE in seen else set()
         names = [f.name for f in self.table.schema.fields]
-        if missing := [name for name in names if name not in given]:
+        made = {g.name for g in generated_of(self.table.schema.options)}
+        if missing := [name for name in names if name not in given | made]:
             raise ColumnNotFoundError(
                 f"merge into {self.table.name}: {word!r} stands for all columns of the table, and the source has no "
                 f"{missing[0]!r}. Name the columns to write, as in {{'amount': 'source.amount'}}."
             )
-        return names
+        return [name for name in names if name in given]
 
     def _same(self, name: str) -> Computed:
         quoted = "`" + name.replace("`", "``") + "`"

@@ -33,7 +33,14 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.python.assignment import rows_of
-from paimon_sql.python.changed_rows import ChangedRows, check_changed, commit_changes, computed_value, rows_to_change
+from paimon_sql.python.changed_rows import (
+    ChangedRows,
+    check_changed,
+    commit_changes,
+    computed_value,
+    made_anew,
+    rows_to_change,
+)
 from paimon_sql.python.executor import ThreadExecutor
 from paimon_sql.python.planned_write import PlannedWrite
 from paimon_sql.python.scan import TableScan
@@ -133,8 +140,9 @@ def update_rows(table: Table, assignments: Mapping[str, Any], where: Where | Non
     computed = {c.column: c for c in (computed_value(table, n, value, fields) for n, value in assignments.items())}
     if not computed or len(computed) < len(assignments):
         raise InvalidDataError(f"UPDATE of {table.name} must assign at least one column, and each only once.")
-    rules = update_rules(table.store, table.latest_snapshot(), computed.keys())
     names, changed = [f.name for f in fields], ChangedRows.of(table)
+    computed |= made_anew(table, computed)
+    rules = update_rules(table.store, table.latest_snapshot(), computed.keys())
     used = {name for c in computed.values() for name in c.columns} | (set(names) if rules.moves_rows else set())
     rows = rows_to_change(table, where, [n for n in names if n in used | changed.checks.columns])
     commit_changes(table, rules, _updated(changed, rows, computed))

@@ -90,6 +90,14 @@ GAPS = (
         ),
     ),
     Gap(
+        "GENERATED ALWAYS AS of columns",
+        "4.1",
+        CONSTRAINTS,
+        "compute the column in the query that writes it",
+        re.compile(r"\s*(?:create|replace)\b.*\bgenerated\s+always\s+as\s*\(", re.IGNORECASE | re.DOTALL),
+        is_misread=True,
+    ),
+    Gap(
         "a quote doubled in a string, 'it''s'",
         "4.1",
         grammar("CREATE TABLE t (a INT COMMENT 'it''s')"),

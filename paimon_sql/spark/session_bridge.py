@@ -165,7 +165,11 @@ class SessionBridge:
 
     def time_zone(self) -> tzinfo:
         """Return the session's time zone; the machine's zone if the session sets none."""
-        return time_zone(str(self._conf.sessionLocalTimeZone()))
+        return time_zone(self.zone_name())
+
+    def zone_name(self) -> str:
+        """Return the name of the session's time zone."""
+        return str(self._conf.sessionLocalTimeZone())
 
     def in_zone(self, table: Table) -> Table:
         """Return a table with this session's time zone, which tasks use, too."""

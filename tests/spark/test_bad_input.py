@@ -134,7 +134,7 @@ def test_analysis_exceptions(refusing: tuple[Any, Path], statement: str, expecte
         ("(_SEQUENCE_NUMBER INT)", r"'_SEQUENCE_NUMBER'"),
         ("(k INTERVAL DAY)", r"(?i)interval day has no counterpart|interval"),
         ("(k INT) USING avro", r"avro"),
-        ("(k INT, t TIMESTAMP) PARTITIONED BY (days(t))", r"PARTITIONED BY days"),
+        ("(k INT, t TIMESTAMP) PARTITIONED BY (truncate(2, t))", r"PARTITIONED BY truncate"),
         ("(k MAP<INT, INT>, v INT) PARTITIONED BY (k)", r"'k' cannot be of type"),
         ("(k INT, PRIMARY KEY (nope) NOT ENFORCED)", r"nope"),
         ("(k INT) LOCATION '/tmp/outside'", r"u cannot have a LOCATION"),

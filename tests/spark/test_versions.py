@@ -23,6 +23,7 @@ ASKS["UPDATE … WITH (options)"] = "UPDATE t WITH ('scan.snapshot-id' = '1') SE
 ASKS["CHANGES of a table"] = "SELECT * FROM t CHANGES FROM VERSION 1"
 ASKS["STREAM t in SQL"] = "SELECT * FROM STREAM t WITH ('scan.mode' = 'latest')"
 ASKS["CHECK, UNIQUE and FOREIGN KEY of tables"] = "CREATE TABLE u (k INT, CHECK (k > 0))"
+ASKS["GENERATED ALWAYS AS of columns"] = "CREATE TABLE u (k INT, g INT GENERATED ALWAYS AS (k + 1))"
 ASKS["SHOW PROCEDURES and DESCRIBE PROCEDURE"] = "DESCRIBE PROCEDURE sys.create_tag"
 
 

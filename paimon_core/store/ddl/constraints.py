@@ -7,7 +7,6 @@ such options: their writers do not check rows.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,9 +17,9 @@ from paimon_core.options import MERGE_ENGINE, TableOptions
 from paimon_core.spec.json_object import member, text_list
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
+from paimon_core.store.ddl.generated_columns import JAVA_CALLS, GeneratedColumn, generated_of
 
 CONSTRAINT_PREFIX = "constraint."
-_JAVA = re.compile(r"\b(?:java_method|(?:try_)?reflect)\b", re.IGNORECASE)  # functions of Spark
 _OF_FILES = ("format-table", "object-table")
 _MERGED = ("aggregation", "partial-update")  # a query returns other rows than the written rows
 
@@ -90,8 +89,19 @@ def constraints_of(options: Mapping[str, str]) -> tuple[Constraint, ...]:
 
 
 def checks_of(options: Mapping[str, str]) -> tuple[Constraint, ...]:
-    """Return the CHECK constraints that writers must enforce. Raises as `constraints_of`."""
-    return tuple(c for c in constraints_of(options) if c.kind is ConstraintKind.CHECK and c.enforced)
+    """Return the CHECK constraints that writers must enforce, also of generated columns. Raises as
+    `constraints_of` and `generated_of`.
+    """
+    own = (c for c in constraints_of(options) if c.kind is ConstraintKind.CHECK and c.enforced)
+    return (*own, *map(check_of, generated_of(options)))
+
+
+def check_of(made: GeneratedColumn) -> Constraint:
+    """Return the constraint that every value of a generated column is the value of its expression."""
+    name, columns = f"of generated column {made.name}", (made.name, *made.columns)
+    if made.zone:
+        name += f" in {made.zone}"
+    return Constraint(name, ConstraintKind.CHECK, columns, made.condition, enforced=True)
 
 
 def checked_defaults(schema: TableSchema) -> tuple[DataField, ...]:
@@ -121,6 +131,8 @@ def check_constraints(schema: TableSchema, previous: TableSchema | None) -> None
     new = {k: v for k, v in schema.options.items() if is_constraint(k) and before.get(k) != v}
     for constraint in constraints_of(new):
         _check(schema, constraint)
+    for made in generated_of({k: v for k, v in schema.options.items() if before.get(k) != v}):
+        _check_enforceable(schema, check_of(made))
     names = [k.lower() for k in schema.options if is_constraint(k)]
     for key in new:
         if names.count(key.lower()) > 1:
@@ -170,6 +182,17 @@ def _check(schema: TableSchema, constraint: Constraint) -> None:
         raise UnsupportedFeatureError(
             f"Constraint {constraint.name!r} cannot be enforced: only CHECK can. Write NOT ENFORCED."
         )
+    _check_enforceable(schema, constraint)
+    if constraint.kind is ConstraintKind.PRIMARY_KEY and set(schema.primary_keys) != set(constraint.columns):
+        found = f"is ({', '.join(schema.primary_keys)})" if schema.primary_keys else "can only be set in CREATE TABLE"
+        raise InvalidSchemaError(
+            f"Constraint {constraint.name!r} cannot be a PRIMARY KEY of other columns: a primary key merges rows, and "
+            f"the table's {found}. For information only, write UNIQUE (…) NOT ENFORCED."
+        )
+
+
+def _check_enforceable(schema: TableSchema, constraint: Constraint) -> None:
+    """Raise `UnsupportedFeatureError` for a table with rows that are not checked as queries return them."""
     kind = schema.options.get("type", "table").strip().lower()
     if kind in _OF_FILES:
         raise UnsupportedFeatureError(
@@ -182,12 +205,6 @@ def _check(schema: TableSchema, constraint: Constraint) -> None:
             f"Constraint {constraint.name!r} cannot be enforced with '{MERGE_ENGINE.key}' = '{engine}': queries return "
             "rows that are merged from several written rows, and only written rows are checked. Check the rows in the "
             "query that writes them."
-        )
-    if constraint.kind is ConstraintKind.PRIMARY_KEY and set(schema.primary_keys) != set(constraint.columns):
-        found = f"is ({', '.join(schema.primary_keys)})" if schema.primary_keys else "can only be set in CREATE TABLE"
-        raise InvalidSchemaError(
-            f"Constraint {constraint.name!r} cannot be a PRIMARY KEY of other columns: a primary key merges rows, and "
-            f"the table's {found}. For information only, write UNIQUE (…) NOT ENFORCED."
         )
 
 
@@ -219,7 +236,7 @@ def _checked(found: Constraint) -> Constraint:
     """
     if found.kind is ConstraintKind.CHECK and not found.condition.strip():
         raise ValueError("it has no condition")
-    if _JAVA.search(found.condition):
+    if JAVA_CALLS.search(found.condition):
         raise ValueError("its condition calls a method of Java")
     if found.kind is ConstraintKind.FOREIGN_KEY and not found.parent:
         raise ValueError("it does not name the table that it refers to")

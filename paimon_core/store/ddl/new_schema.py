@@ -46,6 +46,7 @@ from paimon_core.spec.types import NESTED_KINDS, CollectionType, DataField, Data
 from paimon_core.store.ddl.blob_schema import check_blobs, with_blobs
 from paimon_core.store.ddl.column_lists import check_column_lists
 from paimon_core.store.ddl.constraints import check_constraints
+from paimon_core.store.ddl.generated_columns import check_generated
 from paimon_core.store.ddl.key_index_rules import check_key_indexes
 from paimon_core.store.ddl.option_rules import check_option_rules
 from paimon_core.store.ddl.partition_options import check_partition_options
@@ -139,6 +140,7 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
     check_blobs(schema, options)
     check_vectors(schema, options)
     check_key_indexes(schema, options)
+    check_generated(schema, previous)
     check_constraints(schema, previous)
     check_formats(schema.fields, options)
     record_format(options)  # raises for an unknown format

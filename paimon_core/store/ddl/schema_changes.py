@@ -17,6 +17,11 @@ from paimon_core.spec.schema import TableSchema, highest_field_id
 from paimon_core.spec.types import DataField, DataType
 from paimon_core.store.ddl.blob_schema import check_not_renamed, with_directive, without_blob
 from paimon_core.store.ddl.constraints import check_not_constrained
+from paimon_core.store.ddl.generated_columns import (
+    check_not_generated,
+    check_not_made,
+    without_generated,
+)
 from paimon_core.store.ddl.key_index_rules import check_not_indexed
 from paimon_core.store.ddl.nested_columns import (
     ColumnPosition,
@@ -166,10 +171,12 @@ def _apply(first: TableSchema, schema: TableSchema, change: SchemaChange, has_sn
         case DropColumn(path):
             _check_not_key(schema, path, "dropped", schema.partition_keys + schema.primary_keys)
             check_not_constrained(schema, path[0], "dropped")
+            check_not_generated(schema, path[0], "dropped")
             fields = edit_siblings(schema.fields, path, lambda s: _without(s, path))
             options = schema.options
             if len(path) == 1:
                 options = without_vector(path[0], without_blob(path[0], options))
+                options = without_generated(path[0], options)
             return replace(schema, fields=fields, options=options)
         case _:
             return replace(schema, fields=edit_field(schema.fields, change.path, lambda f: _edited(schema, f, change)))
@@ -205,6 +212,8 @@ def _default_position(schema: TableSchema, path: Path) -> ColumnPosition:
 def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
     _check_not_key(schema, change.path, "renamed", schema.partition_keys)
     check_not_constrained(schema, change.path[0], "renamed")
+    check_not_generated(schema, change.path[0], "renamed")
+    check_not_made(schema, change.path[0], "renamed")
     old, new = change.path[-1], change.new_name
 
     def rename(siblings: Fields) -> Fields:
@@ -245,6 +254,8 @@ def _edited(schema: TableSchema, field: DataField, change: _ColumnChange) -> Dat
     match change:
         case UpdateColumnType(path, new):
             _check_not_key(schema, path, "given another type", schema.partition_keys + schema.primary_keys)
+            check_not_generated(schema, path[0], "given another type")
+            check_not_made(schema, path[0], "given another type")
             _check_type(schema, field, path, new)
             return replace(field, type=new.with_nullable(field.type.nullable))
         case UpdateColumnNullability(path, nullable):
@@ -252,7 +263,8 @@ def _edited(schema: TableSchema, field: DataField, change: _ColumnChange) -> Dat
             return replace(field, type=field.type.with_nullable(nullable))
         case UpdateColumnComment(_, comment):
             return replace(field, description=comment)
-        case UpdateColumnDefault(_, default):
+        case UpdateColumnDefault(path, default):
+            check_not_made(schema, path[0], "given a default")
             return replace(field, default=default)
     raise UnsupportedFeatureError(f"Column {field.name!r} does not support the change {change}.")
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.rules.alter_columns import ALTER_COLUMNS
 from paimon_sql.preprocess.rules.catalogs import CATALOGS
-from paimon_sql.preprocess.rules.checks import ADDED_CHECK, NOT_ENFORCED
+from paimon_sql.preprocess.rules.checks import ADDED_CHECK, ADDED_GENERATED, NOT_ENFORCED
 from paimon_sql.preprocess.rules.column_changes import COLUMN_CHANGES
 from paimon_sql.preprocess.rules.constructors import CONSTRUCTORS, INSERTED_CONSTRUCTORS
 from paimon_sql.preprocess.rules.copy_into import COPY_INTO
@@ -34,6 +34,7 @@ VALUES: tuple[Rule[Value | None], ...] = (CATALOGS, COPY_INTO, TAGS, ADDED_CHECK
 EDITS: tuple[Rule[Sequence[Edit]], ...] = (
     CREATE_TABLE,
     NOT_ENFORCED,
+    ADDED_GENERATED,
     COMPUTED_COLUMNS,
     ALTER_COLUMNS,
     ALTER_PROPERTIES,

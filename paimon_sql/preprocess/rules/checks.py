@@ -2,7 +2,7 @@
 `CHECK (condition) NOT ENFORCED` in CREATE TABLE, which Spark's grammar knows and Spark refuses.
 
 In CREATE TABLE, such a condition becomes one that is always true, with a mark. The bridge finds the mark, and stores
-the condition as it was written.
+the condition as it was written. `ALTER TABLE … ADD COLUMN … GENERATED ALWAYS AS` is refused here, too.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import re
 
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
+from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.statements import AddCheck
 
 _FIRST = ("CREATE", "REPLACE")
+_VERBS = ("ADD", "MODIFY", "ALTER", "CHANGE")
 _MARK = " OR /* not enforced */ TRUE"
 _MARKED = re.compile(rf"\((.*)\){re.escape(_MARK)}", re.DOTALL)
 
@@ -63,6 +65,21 @@ def added_check(cursor: Cursor) -> AddCheck | None:
     return AddCheck(table, name, condition, enforced, relies) if condition and cursor.at_end() else None
 
 
+def added_generated(cursor: Cursor) -> list[Edit]:
+    """Raise `PreprocessError` if ALTER TABLE would add a generated column, or make a column one."""
+    if not cursor.take("ALTER", "TABLE") or not cursor.take_name() or cursor.symbol() not in _VERBS:
+        return []
+    while not cursor.at_end():
+        if cursor.symbol() == "GENERATED" and cursor.symbol(1) in ("ALWAYS", "BY"):
+            raise PreprocessError.at(
+                cursor.next(),
+                "ALTER TABLE cannot add a column that is GENERATED ALWAYS AS …: rows that exist would have no value. "
+                "Define it in CREATE TABLE, or add a plain column and fill it by UPDATE",
+            )
+        cursor.index += 1
+    return []
+
+
 ADDED_CHECK = Rule(
     added_check, first=("alter",), pattern=re.compile(r"\badd\s+(?:constraint\b.*)?\bcheck\b", re.DOTALL)
 )
@@ -72,3 +89,4 @@ NOT_ENFORCED = Rule(
     words=("enforced",),
     pattern=re.compile(r"\bcheck\s*\("),
 )
+ADDED_GENERATED = Rule(added_generated, first=("alter",), words=("generated",))

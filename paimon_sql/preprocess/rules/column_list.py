@@ -11,6 +11,7 @@ from paimon_sql.preprocess.lexing import Token
 from paimon_sql.preprocess.rules.column_types import TypeRewrites, read_type
 
 _STORED = "a table's columns are stored. Leave it out and compute it in the query, or give it a type and insert it"
+_COMPUTED = "a table's columns are stored. Give it a type and write GENERATED ALWAYS AS (…), or compute it in the query"
 _STREAMING = "WATERMARK is for streaming jobs of Flink, which this session does not run: leave it out"
 _KEY_STARTS = ("PRIMARY", "CONSTRAINT")
 _CONSTRAINTS = ("CHECK", "UNIQUE", "FOREIGN")
@@ -90,7 +91,7 @@ def refuse_computed(cursor: Cursor) -> None:
         raise PreprocessError.at(cursor.next(), _STREAMING)
     if second == "AS" and cursor.at_name():
         name = cursor.next()
-        raise PreprocessError.at(name, f"Column {name.text!r} cannot be computed: {_STORED}")
+        raise PreprocessError.at(name, f"Column {name.text!r} cannot be computed: {_COMPUTED}")
 
 
 def refuse_watermark(cursor: Cursor) -> None:

@@ -18,6 +18,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
 from paimon_core.spec.identifier import BRANCH_OPTION
+from paimon_core.store.ddl.generated_columns import generated_of
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.spark.dataframes.named_branches import named_branch
@@ -32,6 +33,7 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Locate
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.statements.rewrites import StatementRewriter
 from paimon_sql.spark.tables.definitions import PROVIDER
+from paimon_sql.spark.write.insert_columns import filled_columns
 from paimon_sql.spark.write.store_assignment import as_stored, whole_rows
 from paimon_sql.spark.write.write_options import OF_FLINK, contradicts, merge_options, overwrites_partitions
 
@@ -126,7 +128,8 @@ def _keeps_definition(registry: CatalogRegistry, writer: Any, found: Located, ta
     if TableOptions(merge_options(table.schema.options) | settings | merge_options(given))[MERGE_SCHEMA]:
         return True
     known_as = bridge.known_as  # this calls the JVM
-    return set(map(known_as, writer._df.columns)) == {known_as(f.name) for f in table.schema.fields}
+    made = {known_as(g.name) for g in generated_of(table.schema.options)}
+    return {*map(known_as, writer._df.columns), *made} == {known_as(f.name) for f in table.schema.fields}
 
 
 def _overwrite_rows(writer: Any, name: str, *, dynamic: bool) -> None:
@@ -202,8 +205,10 @@ def _written(
     evolves = command.by_name and asked[MERGE_SCHEMA]
     rows = writer._df
     if not (evolves and asked[MERGE_SCHEMA_TYPE_WIDENING]):
-        columns = rows.columns if command.by_name else [f.name for f in table.schema.fields]
+        columns = rows.columns if command.by_name else filled_columns(table.schema, len(rows.columns))
         rows = as_stored(registry.jvm, registry.bridge, table, rows, columns, by_name=command.by_name)
+        if not command.by_name:
+            rows = whole_rows(registry.bridge, table, rows, columns) or rows
     if command.by_name and not evolves:
         rows = whole_rows(registry.bridge, table, rows, rows.columns) or rows
     if rows is writer._df and not evolves:

@@ -4,7 +4,7 @@ with other parts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import items, python_map
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, method
-from paimon_sql.spark.jvm.plans import Explain, Insert, Rows
+from paimon_sql.spark.jvm.plans import Explain, Insert, Rows, is_default
 
 _Rows = TypeVar("_Rows", bound=Rows)
 
@@ -173,6 +173,30 @@ def by_position(jvm: Jvm, insert: Insert, query: JavaObject) -> Insert:
     """Return an INSERT of another query, which fills the table's columns in their order."""
     node = _with_elements(jvm, insert.node, query=query, byName=False, userSpecifiedCols=jvm.empty_seq)
     return replace(insert, node=node, query=query, by_name=False, columns=())
+
+
+@hook(
+    "`UnresolvedInlineTable.rows`",
+    "INSERT … VALUES (DEFAULT) into tables with generated columns",
+    method(classes.UNRESOLVED_INLINE_TABLE, "rows", 0),
+    method(classes.SPARK_SQL_PARSER, "parseExpression", 1),
+)
+def with_values_for_default(
+    jvm: Jvm, query: JavaObject, values: Callable[[int], Sequence[str] | None]
+) -> JavaObject | None:
+    """Return VALUES with the SQL texts `values` in place of each DEFAULT, by the number of columns. Return None for
+    other queries, and if `values` returns None.
+    """
+    if simple_name(query) != "UnresolvedInlineTable":
+        return None
+    rows = [items(row) for row in items(query.rows())]
+    known = values(len(rows[0])) if rows else None
+    if known is None or any(len(row) != len(known) for row in rows):
+        return None
+    parser = jvm.java_class(classes.SPARK_SQL_PARSER)()
+    known = [parser.parseExpression(text) for text in known]
+    made = [[k if is_default(v) else v for v, k in zip(row, known, strict=True)] for row in rows]
+    return _with_elements(jvm, query, rows=jvm.seq([jvm.seq(row) for row in made]))
 
 
 def with_columns(jvm: Jvm, insert: Insert, columns: Sequence[str]) -> Insert:

@@ -359,9 +359,13 @@ def _action(node: JavaObject) -> MergeAction:
 
 def _assignment(node: JavaObject) -> Assignment:
     key, value = node.key(), node.value()
+    return Assignment(texts(key.nameParts()), position_text(key), value, is_default(value))
+
+
+def is_default(value: JavaObject) -> bool:
+    """Return whether a parsed expression is the word DEFAULT."""
     is_name = simple_name(value) == "UnresolvedAttribute" and value.nameParts().size() == 1
-    is_default = is_name and str(value.nameParts().apply(0)).upper() == "DEFAULT"
-    return Assignment(texts(key.nameParts()), position_text(key), value, is_default)
+    return is_name and str(value.nameParts().apply(0)).upper() == "DEFAULT"
 
 
 def _analyze_table(head: StatementHead) -> AnalyzeTable:

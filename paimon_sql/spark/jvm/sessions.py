@@ -19,6 +19,7 @@ from paimon_sql.spark.jvm.hooks import Variant, constructor, field, hook, java_t
 # rows
 _NAMES_TABLES = ("lookupTableOrView", "ShowTablesExtendedExec")
 _DESCRIBES = ("DescribeTableExec",)
+_DEFINES = (*_DESCRIBES, "ShowCreateTableExec")
 
 
 @hook(
@@ -379,6 +380,16 @@ def is_listed_extended(jvm: Jvm) -> bool:
 def is_described(jvm: Jvm) -> bool:
     """Return whether Spark plans a scan only for its statistics; see `is_named_only`."""
     return _is_under_way(jvm, _DESCRIBES)
+
+
+@hook(
+    "names of classes on the stack",
+    "SHOW CREATE TABLE and DESCRIBE show constraints of generated columns",
+    java_type(f"{classes.PHYSICAL_PLANS_PACKAGE}.ShowCreateTableExec"),
+)
+def is_defined(jvm: Jvm) -> bool:
+    """Return whether Spark shows the definition of a table; see `is_named_only`."""
+    return _is_under_way(jvm, _DEFINES)
 
 
 def _is_under_way(jvm: Jvm, wanted: Iterable[str]) -> bool:

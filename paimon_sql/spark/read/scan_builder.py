@@ -37,6 +37,7 @@ from paimon_core.scan.execution import (
 )
 from paimon_core.scan.limits import Order, first_rows, top_rows
 from paimon_core.scan.plan import Plan
+from paimon_core.scan.pruning.generated import derived_filter
 from paimon_core.scan.reduction import Reduction
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField, Kind
@@ -217,7 +218,9 @@ class PaimonScanBuilder(Proxy):
         changes = f", {self.version.describe()}" if isinstance(self.version, Increment) else ""
         limit = f", limit {self.limit}" if self.limit else ""
         limit = limit if self.order is None else f", top {self.limit} by {self.order.describe()}"
-        return f"{seen}{plan.describe()}{changes}, pushed filters: {filters}{limit}"
+        follows = derived_filter(self.table.store, conjunction(self.pruning))
+        more = "" if follows is None else f", filters of generated columns: {describe(follows)}"
+        return f"{seen}{plan.describe()}{changes}, pushed filters: {filters}{more}{limit}"
 
     @cached_property
     def _plan(self) -> Plan:

@@ -17,6 +17,7 @@ from paimon_core.arrow.patterns import Pattern
 from paimon_core.clock import now_millis
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, NotFoundError
 from paimon_core.io.file_io import FileStatus
+from paimon_core.store.ddl.generated_columns import generated_of
 from paimon_core.store.load_history import loaded_files, record_loads
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
@@ -107,8 +108,9 @@ def _columns(table: Table, listed: Sequence[str] | None) -> tuple[str, ...]:
     twice = [n for i, n in enumerate(found) if n in found[:i]]
     if twice:
         raise InvalidSchemaError(f"COPY INTO {table.name} lists the duplicate column {twice[0]!r}: name it once.")
+    made = {g.name for g in generated_of(table.schema.options)}
     for field in table.schema.fields:
-        if field.name not in found and not field.type.nullable and field.default is None:
+        if field.name not in (*found, *made) and not field.type.nullable and field.default is None:
             raise InvalidSchemaError(
                 f"Column {field.name!r} of table {table.name} takes no NULL and has no default: list it in COPY INTO."
             )

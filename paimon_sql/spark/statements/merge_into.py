@@ -19,6 +19,7 @@ from paimon_core.lazy import cached_property
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.options import MERGE_SCHEMA
 from paimon_core.row_level.rules import merge_rules
+from paimon_core.store.ddl.generated_columns import changed_with, generated_of
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
@@ -171,8 +172,10 @@ class _JoinedSides:
     def _updated(self, action: MergeAction, seen: DataFrame) -> tuple[Column, ...]:
         values = self._starred() if action.is_star else self._assigned(action, seen)
         self._check_keys(values)
-        self.updated |= values.keys()
+        made = changed_with(self.target.table.schema, values)  # `checked` puts their values in place of NULL
+        self.updated |= values.keys() | set(made)
         kept = dict(zip(self.target.columns, self.kept_columns, strict=True))
+        kept |= {c: null for c, null in zip(self.target.columns, self.target.nulls(), strict=True) if c in made}
         return tuple(
             self._stored(c, values[c], kept[c] if action.is_star and self.fills else None) if c in values else kept[c]
             for c in self.target.columns
@@ -190,7 +193,8 @@ class _JoinedSides:
         """
         known_as = self.target.session.known_as
         columns = [c for c in self.target.columns if known_as(c) in self.given]
-        missing = [c for c in self.target.columns if known_as(c) not in self.given]
+        made = {g.name for g in generated_of(self.target.table.schema.options)}
+        missing = [c for c in self.target.columns if known_as(c) not in self.given and c not in made]
         if missing and not self.fills:
             raise InvalidDataError(
                 f"MERGE INTO {self.target.table.name}: '*' stands for all columns of the table, and the source has no "

@@ -38,6 +38,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.spec.types import Kind
 from paimon_core.store.ddl.constraints import Constraint, checked_defaults, checks_of
+from paimon_core.store.ddl.generated_columns import changed_with, check_zone, generated_of
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.commands import append
@@ -125,10 +126,14 @@ class Target:
         The changes have whole rows. If the table has constraints, updates keep only the values of the columns
         `written` after the check; without `written`, they keep all values.
         """
+        check_zone(self.table.schema, self.table.store.zone, self.table.name)
         checks, is_new = self.checks, F.col(VALUE_KIND) != ROW_DELETE
         for field in checked_defaults(self.table.schema):
             name, value = F.col(quoted_name(field.name)), default_value(field)
             changes = changes.withColumn(field.name, F.when(is_new, F.coalesce(name, value)).otherwise(name))
+        for made in generated_of(self.table.schema.options):
+            name, value = F.col(quoted_name(made.name)), F.expr(made.expression).cast(self.types[made.name])
+            changes = changes.withColumn(made.name, F.when(is_new, F.coalesce(name, value)).otherwise(name))
         for constraint in checks:
             # Spark moves a condition before a join, where rows that do not change would be checked, unless it is not
             # deterministic. It would move a part of an AND, so the two are sides of one comparison. Spark knows that
@@ -234,6 +239,9 @@ def updated_rows(target: Target, assignments: Sequence[Assignment], condition: A
     """Return the changes of `UPDATE t SET assignments WHERE condition`."""
     matching = target.frame if condition is None else target.frame.filter(target.column(condition))
     assigned = assigned_columns(target, assignments)
+    nulls = dict(zip(target.columns, target.nulls(), strict=True))
+    # `checked` puts their values in place of NULL
+    assigned |= {c: nulls[c] for c in changed_with(target.table.schema, assigned)}
     rules = update_rules(target.table.store, target.before, assigned.keys())
     types = matching.select(*(v.alias(c) for c, v in assigned.items())).schema
     stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}

@@ -200,7 +200,9 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     # -- TableCatalog -------------------------------------------------------------------------------------------------
     def capabilities(self) -> Any:
-        return connector.catalog_capabilities(self.jvm, "SUPPORT_COLUMN_DEFAULT_VALUE", "SUPPORT_TABLE_CONSTRAINT")
+        generated = ("SUPPORTS_CREATE_TABLE_WITH_GENERATED_COLUMNS", "SUPPORTS_CREATE_TABLE_WITH_IDENTITY_COLUMNS")
+        others = ("SUPPORT_COLUMN_DEFAULT_VALUE", "SUPPORT_TABLE_CONSTRAINT")
+        return connector.catalog_capabilities(self.jvm, *others, *generated)
 
     def tableStateOptionKeys(self) -> Any:
         """Return the options of a query that Spark must pass to `loadTable`, because they change a table's columns."""

@@ -38,10 +38,14 @@ def defined_constraints(
 
     Raises `InvalidSchemaError` for a condition that is not a condition on the table's columns alone.
     """
-    return tuple(_defined(session, fields, c) for c in constraints)
+    return tuple(defined_constraint(session, fields, c) for c in constraints)
 
 
-def _defined(session: SessionBridge, fields: Sequence[DataField], constraint: Constraint) -> Constraint:
+def defined_constraint(
+    session: SessionBridge, fields: Sequence[DataField], constraint: Constraint, about: str = ""
+) -> Constraint:
+    """Return a constraint as `defined_constraints` does. `about` is what errors call it."""
+    about = about or f"Constraint {constraint.name!r}, {constraint.sql},"
     if constraint.kind is not ConstraintKind.CHECK:
         known_as = session.known_as
         names = {known_as(f.name): f.name for f in fields}
@@ -53,18 +57,15 @@ def _defined(session: SessionBridge, fields: Sequence[DataField], constraint: Co
         columns = deciding_columns(filter_condition(matching))
         alone = is_of_its_rows(session.jvm, matching)
     except PySparkException as e:
-        raise InvalidSchemaError(
-            f"Constraint {constraint.name!r}, {constraint.sql}, is not a valid condition on the columns of the table: "
-            f"{e}"
-        ) from e
+        raise InvalidSchemaError(f"{about} is not valid for the columns of the table: {e}") from e
     known_as = session.known_as
     named = {known_as(c) for c in columns or ()}  # Spark keeps the spelling of the condition
     # Spark puts the body of a function in SQL below the condition, as another column. Other sessions may lack it
     is_known = named <= {known_as(f.name) for f in fields}
     if columns is None or not alone or not is_known:
         raise InvalidSchemaError(
-            f"Constraint {constraint.name!r}, {constraint.sql}, cannot depend on the time, on chance, on subqueries or "
-            "other tables, or on variables and SQL functions of users: use a condition on the columns of a row."
+            f"{about} cannot depend on the time, on chance, on subqueries or other tables, or on variables and SQL "
+            "functions of users: use the columns of a row."
         )
     return replace(constraint, columns=tuple(f.name for f in fields if known_as(f.name) in named))
 

@@ -18,6 +18,7 @@ from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import LENDING
 from paimon_core.store.ddl.constraints import is_constraint, refuse_constraint_option
+from paimon_core.store.ddl.generated_columns import is_generated, refuse_generated_option
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_sql.catalog.base import (
     Catalog,
@@ -32,6 +33,7 @@ from paimon_sql.spark.tables.constants import with_constants
 from paimon_sql.spark.tables.constraints import defined_constraints
 from paimon_sql.spark.tables.declared_types import apply_declared_types
 from paimon_sql.spark.tables.format_table import StagedFormatTable
+from paimon_sql.spark.tables.generated_columns import defined_columns, with_partition_columns
 from paimon_sql.spark.tables.session_catalogs import without_own_name
 from paimon_sql.spark.tables.staged_table import StagedSparkTable
 from paimon_sql.spark.types import from_struct, read_struct
@@ -101,11 +103,16 @@ class SparkDefinitions:
         declared = properties.pop(DECLARED_TYPES_PROPERTY, None)
         fields = apply_declared_types(from_struct(read_struct(new.schema_json)), declared)
         refuse_constraint_option(properties)
+        refuse_generated_option(properties)
         constraints = defined_constraints(self.session, fields, new.constraints)
+        partitions, generated = () if "partitions" in excluded else new.partitions, dict(new.generated)
+        fields, keys = with_partition_columns(partitions, fields, generated)
+        made = defined_columns(self.session, fields, generated)
+        own = {c.key: c.value for c in constraints} | {g.key: g.value for g in made}
         return new_table_schema(
             with_constants(self.session, fields),
-            partition_keys=() if "partitions" in excluded else _partition_columns(new.partitions),
-            options=self._options(identifier, properties, staged=staged) | {c.key: c.value for c in constraints},
+            partition_keys=keys,
+            options=self._options(identifier, properties, staged=staged) | own,
             comment=properties.get("comment"),
         )
 
@@ -171,7 +178,13 @@ def schema_like(
     copied = {
         k: v
         for k, v in source.options.items()
-        if (copies_constraints if is_constraint(k) else copies_options and k not in left_out)
+        if (
+            copies_constraints
+            if is_constraint(k)
+            else not other_type
+            if is_generated(k)
+            else copies_options and k not in left_out
+        )
     }
     copies_key = "primary-key" not in given and "constraints" not in excluded
     return new_table_schema(
@@ -188,28 +201,3 @@ def _irreplaceable(identifier: Identifier) -> UnsupportedFeatureError:
         f"Table {identifier} cannot be replaced by a table of another type, because a format table has no versions: "
         "drop it and create it anew."
     )
-
-
-def _not_partitioned(kind: str, spelled: str) -> str:
-    """Return why Paimon refuses a transform in PARTITIONED BY, and what to write instead."""
-    if kind in ("bucket", "sorted_bucket"):
-        return (
-            f"CLUSTERED BY (or PARTITIONED BY {spelled}) is not supported: for buckets, set the options "
-            "'bucket' and 'bucket-key' by TBLPROPERTIES; a primary key needs 'bucket' alone."
-        )
-    if kind == "cluster_by":
-        return (
-            "CLUSTER BY is not supported: to sort rows by columns, set the option "
-            "'clustering.columns' by TBLPROPERTIES."
-        )
-    return f"PARTITIONED BY {spelled}: Paimon partitions by columns. Add one that holds the value."
-
-
-def _partition_columns(transforms: Any) -> tuple[str, ...]:
-    names = []
-    for transform in transforms:
-        kind = str(transform.name())
-        if kind != "identity":
-            raise UnsupportedFeatureError(_not_partitioned(kind, str(transform.toString())))
-        names.append(".".join(transform.references()[0].fieldNames()))
-    return tuple(names)

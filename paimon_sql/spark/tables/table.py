@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,7 +21,8 @@ from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH, Identifier
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.row_tracking import tracking_fields
-from paimon_core.store.ddl.constraints import constraints_of, is_constraint
+from paimon_core.store.ddl.constraints import check_of, constraints_of, is_constraint
+from paimon_core.store.ddl.generated_columns import generated_of, is_generated
 from paimon_core.store.features import check_selectable, shown_part
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog
@@ -30,8 +32,9 @@ from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.collections import option_map
 from paimon_sql.spark.jvm.constraints import java_constraints
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.generated_columns import with_expressions
 from paimon_sql.spark.jvm.older.catalyst_filters import taking_filters
-from paimon_sql.spark.jvm.sessions import is_described
+from paimon_sql.spark.jvm.sessions import is_defined, is_described
 from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
 from paimon_sql.spark.read.read_options import read_options
@@ -168,11 +171,15 @@ class SparkTable(_DataTable, PartitionManagement):
         return self.jvm.struct_type(to_struct(self.at.schema.fields))
 
     def columns(self) -> Any:
-        return self.jvm.columns(to_struct(self.at.schema.fields))
+        schema = self.at.schema
+        with suppress(UnsupportedFeatureError):  # a write raises it
+            made = {g.name: g.expression for g in generated_of(schema.options)}
+            return self.jvm.columns(with_expressions(to_struct(schema.fields), made))
+        return self.jvm.columns(to_struct(schema.fields))
 
     def _properties(self) -> dict[str, str]:
         schema = self.table.schema
-        properties = {k: v for k, v in super()._properties().items() if not is_constraint(k)}
+        properties = {k: v for k, v in super()._properties().items() if not (is_constraint(k) or is_generated(k))}
         if schema.primary_keys:
             properties["primary-key"] = ",".join(schema.primary_keys)
         if (declared := declared_types(schema.fields)) is not None:
@@ -181,7 +188,11 @@ class SparkTable(_DataTable, PartitionManagement):
 
     def constraints(self) -> Any:
         try:
-            return java_constraints(self.jvm, constraints_of(self.at.schema.options))
+            options = self.at.schema.options
+            made = [check_of(g) for g in generated_of(options)]
+            if made and is_defined(self.jvm):
+                made = []  # the columns show their expressions
+            return java_constraints(self.jvm, [*constraints_of(options), *made])
         except UnsupportedFeatureError:  # a write raises it
             return super().constraints()
 

@@ -8,6 +8,7 @@ from typing import Any
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.ddl.constraints import refuse_constraint_option
+from paimon_core.store.ddl.generated_columns import refuse_generated_option
 from paimon_core.store.ddl.nested_columns import ColumnPosition, Path
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
@@ -52,6 +53,7 @@ def schema_change(change: Any) -> SchemaChange:
 def _set_property(change: Any) -> SchemaChange:
     key, value = str(change.property()), str(change.value())
     refuse_constraint_option([key])
+    refuse_generated_option([key])
     if key == _COMMENT:
         return UpdateComment(value)
     if key == _PRIMARY_KEY:

@@ -11,6 +11,7 @@ from paimon_core.errors import InvalidDataError
 from paimon_core.options import HIVE_PARTITION_ORDER, TableOptions
 from paimon_core.spec.kinds import BINARIES
 from paimon_core.spec.schema import TableSchema
+from paimon_core.store.ddl.generated_columns import generated_of
 from paimon_sql.spark.jvm.commands import with_columns
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Insert
@@ -52,6 +53,26 @@ def by_position(schema: TableSchema, given: StructType) -> StructType:
     names = [f.name for f in schema.fields]
     renamed = [StructField(name, f.dataType, f.nullable, f.metadata) for name, f in zip(names, given, strict=False)]
     return StructType([*renamed, *given.fields[len(names) :]])
+
+
+def without_generated(jvm: Jvm, schema: TableSchema, insert: Insert, width: int) -> Insert:
+    """Return a parsed INSERT with a list of columns, if its query has one for each column that is not generated."""
+    if insert.by_name or insert.columns:
+        return insert
+    columns = inserted_columns(schema, insert, ())
+    kept = _filled(schema, columns, width)
+    return insert if kept == columns else with_columns(jvm, insert, kept)
+
+
+def filled_columns(schema: TableSchema, width: int) -> list[str]:
+    """Return the columns that `width` values fill by position: those that are not generated, or all columns."""
+    return _filled(schema, [f.name for f in schema.fields], width)
+
+
+def _filled(schema: TableSchema, columns: list[str], width: int) -> list[str]:
+    made = {g.name for g in generated_of(schema.options)}
+    kept = [c for c in columns if c not in made]
+    return kept if width == len(kept) else columns
 
 
 def in_hive_order(jvm: Jvm, schema: TableSchema, options: TableOptions, insert: Insert, names: Sequence[str]) -> Insert:

@@ -14,19 +14,23 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from paimon_core.arrow.evolution import spelled
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import DataField
 from paimon_core.store.ddl.constraints import checked_defaults
+from paimon_core.store.ddl.generated_columns import generated_of
 from paimon_core.table import Table
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import expressions
-from paimon_sql.spark.jvm.commands import by_position, with_query
+from paimon_sql.spark.jvm.commands import by_position, with_query, with_values_for_default
 from paimon_sql.spark.jvm.frames import analyzed, frame
+from paimon_sql.spark.jvm.functions import type_sql
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Insert
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import default_sql, string_types, to_struct
 from paimon_sql.spark.write.alignment import Alignment, aligned, has_same_fields, has_same_names
-from paimon_sql.spark.write.insert_columns import in_hive_order, inserted_columns
+from paimon_sql.spark.write.insert_columns import in_hive_order, inserted_columns, without_generated
 
 _POLICY = "spark.sql.storeAssignmentPolicy"
 
@@ -40,8 +44,12 @@ def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOpt
     try:
         query = frame(jvm, session.session, insert.query)
     except CapturedException:
-        return insert  # Spark reports the error, or resolves a DEFAULT in the query
+        resolved = _without_default(jvm, session, table, insert)
+        if resolved is None:
+            return insert  # Spark reports the error, or resolves a DEFAULT in the query
+        query = resolved
     insert = in_hive_order(jvm, table.schema, options, insert, query.columns)
+    insert = without_generated(jvm, table.schema, insert, len(query.columns))
     columns = inserted_columns(table.schema, insert, query.columns)
     stored = as_stored(jvm, session, table, query, columns, by_name=insert.by_name)
     if insert.by_name or insert.columns:
@@ -66,13 +74,14 @@ def whole_rows(
     is_odd = len(given) != len(columns) or len(columns) != len(rows.columns)
     is_odd = is_odd or not given.keys() <= {known_as(f.name) for f in fields}
     left_out = [f for f in fields if known_as(f.name) not in given]
-    if is_odd or not left_out or any(not f.type.nullable and not f.default for f in left_out):
+    made = {g.name for g in generated_of(table.schema.options)}
+    if is_odd or not left_out or any(not (f.type.nullable or f.default or f.name in made) for f in left_out):
         return None
     values = []
     for field in fields:
         name = given.get(known_as(field.name))
         values.append((default_value(field) if name is None else F.col(name)).alias(field.name))
-    return rows.toDF(*given.values()).select(*values)
+    return with_generated(session, table, rows.toDF(*given.values()).select(*values), [f.name for f in fields])
 
 
 def default_value(field: DataField) -> Column:
@@ -96,7 +105,8 @@ def as_stored(
         return query
     if by_name:
         query, targets = _by_name(table, query, targets)
-    return _with_checked_defaults(session, table, castable(jvm, session, query, targets), columns)
+    filled = _with_checked_defaults(session, table, castable(jvm, session, query, targets), columns)
+    return with_generated(session, table, filled, columns)
 
 
 def _with_checked_defaults(session: SessionBridge, table: Table, query: DataFrame, columns: Sequence[str]) -> DataFrame:
@@ -111,6 +121,49 @@ def _with_checked_defaults(session: SessionBridge, table: Table, query: DataFram
     names = [f"c{i}" for i in range(len(filled))]  # a name may occur twice
     values = [F.col(c) if d is None else F.coalesce(F.col(c), d) for c, d in zip(names, filled, strict=True)]
     return query.toDF(*names).select(*(v.alias(n) for v, n in zip(values, query.columns, strict=True)))
+
+
+def with_generated(session: SessionBridge, table: Table, query: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Return a query with the values of generated columns instead of NULL. Its columns go to `columns`. A generated
+    column is left as it is if the query lacks a column that it is made from.
+    """
+    known_as = session.known_as
+    generated = generated_of(table.schema.options)
+    places = {known_as(c): i for i, c in enumerate(columns)}
+    made = [g for g in generated if {known_as(c) for c in (g.name, *g.columns)} <= places.keys()]
+    if not made or len(places) < len(columns):
+        return query
+    types = {f.name: f.dataType for f in string_types(to_struct(table.schema.fields)).fields}
+    names = [f"__paimon_c{i}" for i in range(len(columns))]  # a name may occur twice
+    values = {c: F.col(names[places[known_as(c)]]) for g in made for c in (g.name, *g.columns)}
+    rows = query.toDF(*names).withColumns({c: v.cast(types[c]) for c, v in values.items()})
+    stored = [F.col(n) for n in names]
+    for column in made:
+        given, value = F.col(quoted_name(column.name)), F.expr(column.expression).cast(types[column.name])
+        stored[places[known_as(column.name)]] = F.coalesce(given, value)
+    return rows.select(*(v.alias(n) for v, n in zip(stored, query.columns, strict=True)))
+
+
+def _without_default(jvm: Jvm, session: SessionBridge, table: Table, insert: Insert) -> DataFrame | None:
+    """Return VALUES with the value of each DEFAULT, for a table with generated columns. Return None if Spark must
+    resolve the query.
+    """
+    made = {g.name for g in generated_of(table.schema.options)}
+    if not made or insert.by_name:
+        return None
+    fields = table.schema.field_by_name
+    columns = [fields.get(spelled(fields, c) or "") for c in inserted_columns(table.schema, insert, ())]
+
+    def values(width: int) -> list[str] | None:
+        known = [c for c in columns if c is not None and (width == len(columns) or c.name not in made)]
+        types = {f.name: type_sql(jvm, f.dataType) for f in string_types(to_struct(known)).fields}
+        return [f"CAST({default_sql(c)} AS {types[c.name]})" for c in known] if len(known) == width else None
+
+    query = with_values_for_default(jvm, insert.query, values)
+    try:
+        return None if query is None else frame(jvm, session.session, query)
+    except CapturedException:
+        return None
 
 
 def _by_name(

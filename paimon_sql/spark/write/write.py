@@ -20,6 +20,7 @@ from paimon_core.options import BUCKET, UPSERT_KEY
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.ddl.constraints import checks_of
+from paimon_core.store.ddl.generated_columns import check_zone
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.buckets.dynamic import AssignmentBase
@@ -131,8 +132,10 @@ class PaimonWriteBuilder(OverwritingBuilder[Table]):
 
     def _check(self) -> None:
         """Raise `UnsupportedFeatureError` for an append of rows to a table with `upsert-key`, and for CHECK constraints
-        that this Spark does not enforce.
+        that this Spark does not enforce. Raise `InvalidDataError` for a session in another time zone than the zone of
+        a generated column.
         """
+        check_zone(self.table.schema, self.session.time_zone(), self.table.name)
         checks = checks_of(self.table.schema.options)
         if checks and not enforces_checks(self.jvm):
             raise refused_checks(checks)

@@ -124,6 +124,7 @@ def test_spark_reports_what_is_not_understood(written, expected):
         ("ALTER TABLE t MODIFY (b AS a)", "Column 'b' cannot be computed"),
         ("ALTER TABLE t MODIFY (a INT, b", "MODIFY needs a column and its type"),
         ("ALTER TABLE t MODIFY PRIMARY KEY (a) NOT ENFORCED", "MODIFY needs a column and its type"),
+        ("ALTER TABLE t ADD COLUMN (a INT, b INT GENERATED ALWAYS AS (a + 1))", "rows that exist would have no value"),
         ("SET 'execution.runtime-mode' = 'streaming'", "only the runtime mode 'batch'"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -15,6 +15,7 @@ from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.connector import partitioning
 from paimon_sql.spark.jvm.constraints import new_constraints
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.generated_columns import generated_expressions
 from paimon_sql.spark.jvm.hooks import Variant, hook, method
 
 _RAW = method(f"{classes.CHAR_VARCHAR_UTILS}$", "getRawSchema", 1)
@@ -29,12 +30,15 @@ _PARTS = Variant.of(
 
 @dataclass(frozen=True, slots=True)
 class NewTable:
-    """The definition of a new table: columns as Spark's JSON, connector transforms, properties, constraints."""
+    """The definition of a new table: columns as Spark's JSON, connector transforms, properties, constraints, and the
+    expressions of generated columns by name.
+    """
 
     schema_json: str
     partitions: Sequence[Any]
     properties: Mapping[str, str]
     constraints: tuple[Constraint, ...] = ()
+    generated: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of_struct(
@@ -53,7 +57,8 @@ def new_table(jvm: Jvm, definition: Sequence[JavaObject]) -> NewTable:
     if jvm.variant(new_table) is _PARTS:
         columns, partitions, properties = definition
         schema = jvm.java_class(classes.CATALOG_UTIL).v2ColumnsToStructType(columns)
-        return NewTable(str(schema.json()), list(partitions), python_map(properties))
+        made = generated_expressions(jvm, columns)
+        return NewTable(str(schema.json()), list(partitions), python_map(properties), generated=made)
     (info,) = definition
     about = list(info.partitions()), python_map(info.properties()), new_constraints(jvm, info)
-    return NewTable(str(info.schema().json()), *about)
+    return NewTable(str(info.schema().json()), *about, generated_expressions(jvm, info.columns()))
