@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 
 from pyspark import SparkConf, SparkContext
@@ -18,6 +19,7 @@ from paimon_sql.pictures.picture import PictureFormat
 from paimon_sql.pictures.show import TablePictures
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
 from paimon_sql.spark.dataframes.path_tables import install_path_tables
+from paimon_sql.spark.dataframes.remote_frames import install_source
 from paimon_sql.spark.dataframes.session_methods import install_session_methods
 from paimon_sql.spark.dataframes.stream_reads import install_stream_reads
 from paimon_sql.spark.dataframes.stream_writers import install_stream_writers
@@ -25,9 +27,17 @@ from paimon_sql.spark.dataframes.writers import install_writers
 from paimon_sql.spark.diagnosis import Diagnosis, check_spark, diagnose
 from paimon_sql.spark.errors.raised import install_raised_errors, quiet_crossings
 from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
+from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG
 from paimon_sql.spark.jvm.sessions import fork_workers_from, java_session, run_workers_with
 from paimon_sql.spark.redaction import DEFAULT, PATTERN, extended
-from paimon_sql.spark.session_bridge import CATALOG_CLASSES, CATALOG_PREFIX, CONNECTED_CATALOG, DEFAULT_CATALOG
+from paimon_sql.spark.session_bridge import (
+    CATALOG_CLASSES,
+    CATALOG_PREFIX,
+    CONNECTED_CATALOG,
+    DEFAULT_CATALOG,
+    GENERIC_CLASSES,
+    is_catalog_class,
+)
 from paimon_sql.spark.statements.parser import has_parser, install_parser
 
 _NAME = "paimon-sql"  # of an application without a name: spark-submit would name it after the file that it runs
@@ -40,10 +50,10 @@ def connect(
     """Return a Spark session with a current Paimon catalog: the active session, or a new one.
 
     `options` are Spark's settings if their names begin with `spark.` (pass them as `**{"spark.x": "y"}`), else options
-    of the catalog. In keywords, write `_` for `-`. `metastore="rest"` needs no warehouse: its server may have one.
-    Other sessions without a warehouse have the catalogs that Spark's settings configure (`spark-defaults.conf`), and
-    Spark chooses the current one. Raises `RuntimeError` if no Java is found, `InvalidOptionError` for options of a
-    catalog without a warehouse.
+    of the catalog. In keywords, write `_` for `-`. `catalog="spark_catalog"` puts Paimon tables beside Spark's own.
+    `metastore="rest"` needs no warehouse: its server may have one. Other sessions without a warehouse have the catalogs
+    that Spark's settings configure (`spark-defaults.conf`), and Spark chooses the current one. Raises `RuntimeError` if
+    no Java is found, `InvalidOptionError` for options of a catalog without a warehouse.
     """
     spark_settings = {k: v for k, v in options.items() if k.startswith("spark.")}
     catalog_options = keyword_options(
@@ -53,7 +63,8 @@ def connect(
     has_catalog = warehouse is not None or metastore == "rest"
     if has_catalog:
         prefix = CATALOG_PREFIX + catalog
-        catalog_settings = {prefix: CATALOG_CLASSES[0]} | {f"{prefix}.{k}": v for k, v in catalog_options.items()}
+        class_name = (GENERIC_CLASSES if catalog == SESSION_CATALOG else CATALOG_CLASSES)[0]
+        catalog_settings = {prefix: class_name} | {f"{prefix}.{k}": v for k, v in catalog_options.items()}
     elif len(catalog_options) > 1:
         given = ", ".join(key for key in catalog_options if key != "metastore")
         raise InvalidOptionError(f"connect() needs a warehouse to make a catalog with {given}.")
@@ -104,7 +115,7 @@ def show(table: str, spark: SparkSession | None = None) -> TablePictures:
 def configured_catalogs(spark: SparkSession) -> list[str]:
     """Return the sorted names of the Paimon catalogs that a session's settings configure."""
     found = ((key.removeprefix(CATALOG_PREFIX), value) for key, value in spark.conf.getAll.items())
-    return sorted(name for name, value in found if value in CATALOG_CLASSES)
+    return sorted(name for name, value in found if is_catalog_class(name, value))
 
 
 def install(spark: SparkSession) -> SparkSession:
@@ -116,7 +127,7 @@ def install(spark: SparkSession) -> SparkSession:
     a Spark version that has not been tested.
     """
     jvm = prepare(_context_of(spark))
-    install_parser(jvm, java_session(spark))
+    install_parser(jvm, java_session(spark), partial(install_source, jvm))
     spark.sql("SELECT 1")  # the hook makes the configured catalogs now
     return spark
 

@@ -53,18 +53,21 @@ __all__ = [
     "Syntax",
     "create_like",
     "is_terminated",
+    "nowhere_else",
     "preprocess",
     "rewrite",
     "split_statements",
+    "target_of",
 ]
 
 
-def _nowhere_else(name: Name) -> bool:
+def nowhere_else(name: Name) -> bool:
+    """Return False: every name is in a Paimon catalog."""
     return False
 
 
 def preprocess(
-    text: str, syntax: Syntax = NEWEST, is_elsewhere: Callable[[Name], bool] = _nowhere_else
+    text: str, syntax: Syntax = NEWEST, is_elsewhere: Callable[[Name], bool] = nowhere_else
 ) -> Rewriting | PaimonStatement | Script:
     """Rewrite a statement. A statement that only Paimon has becomes a value, and several statements become a `Script`.
     Any other statement becomes a text that Spark parses.

@@ -14,11 +14,14 @@ class Syntax:
     unnest: `FROM UNNEST(array) WITH ORDINALITY`
 
     create_like: `CREATE TABLE catalog.database.t LIKE s`, in any catalog
+
+    default_provider: new tables are Paimon tables without `USING paimon`; False for tables in Spark's own catalog
     """
 
     update_options: bool = True
     unnest: bool = True
     create_like: bool = True
+    default_provider: bool = True
 
 
 NEWEST = Syntax()

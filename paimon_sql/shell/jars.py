@@ -22,6 +22,7 @@ from paimon_sql.shell.startup import quiet_start
 
 DEFAULT_JAR = "paimon-sql-door.jar"
 EXTENSIONS, CATALOG = "paimon_sql.Extensions", "paimon_sql.SparkCatalog"
+GENERIC, SESSION_CATALOG = "paimon_sql.SparkGenericCatalog", "spark_catalog"
 _MANIFEST = b"Manifest-Version: 1.0\r\nImplementation-Title: paimon-sql\r\n\r\n"
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # of every entry: the same classes make the same file
 _PLAIN = re.compile(r"[\w./:=,@%+~-]*")  # what the shell leaves alone in `$(…)`
@@ -122,7 +123,7 @@ def spark_settings(arguments: argparse.Namespace) -> dict[str, str]:
     made = {
         "spark.jars": ",".join(filter(None, (given.pop("spark.jars", ""), str(jar)))),
         "spark.sql.extensions": known,
-        prefix: CATALOG,
+        prefix: GENERIC if name == SESSION_CATALOG else CATALOG,
         **{f"{prefix}.{key}": value for key, value in options.items()},
         "spark.sql.defaultCatalog": name,
         "spark.pyspark.driver.python": sys.executable,

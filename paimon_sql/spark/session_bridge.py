@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from typing import Any
 
@@ -25,9 +25,11 @@ from paimon_sql.catalog.option_values import own_spelling
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.rows import internal_rows
+from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG
 from paimon_sql.spark.jvm.sessions import (
     current_namespace,
     has_cached,
+    metastore_uri,
     name_parts,
     python_session,
     refresh_cached,
@@ -35,6 +37,7 @@ from paimon_sql.spark.jvm.sessions import (
     setting_text,
     setting_value,
     settings_of,
+    warehouse_of,
 )
 
 OPTION_PREFIX = "spark.paimon."
@@ -119,11 +122,24 @@ class SessionBridge:
         The options include Spark's settings of Hadoop's storages, under their full names. The catalog's own options
         override them.
         """
-        if self.own_setting(f"{CATALOG_PREFIX}{name}") not in CATALOG_CLASSES:
+        class_name = self.own_setting(f"{CATALOG_PREFIX}{name}")
+        if not is_catalog_class(name, class_name):
             return None
         found = self.settings(_HADOOP_PREFIX).items()
         hadoop = {f"{_HADOOP_PREFIX}{key}": value for key, value in found if key.startswith(STORAGES)}
-        return {**hadoop, **own_spelling(self.settings(f"{CATALOG_PREFIX}{name}."))}
+        given = own_spelling(self.settings(f"{CATALOG_PREFIX}{name}."))
+        return {**hadoop, **(given if class_name in CATALOG_CLASSES else self._beside_sparks_tables(given))}
+
+    def _beside_sparks_tables(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Return the options of a `SparkGenericCatalog`. By default its tables are where Spark's own tables are: in the
+        session's Hive metastore, if it is a server, and in the session's warehouse.
+        """
+        found = {"warehouse": warehouse_of(self._conf), **given, "format-table.enabled": "false"}
+        is_hive = self.setting("spark.sql.catalogImplementation") == "hive"
+        if not (is_hive and found.get("metastore", "hive") == "hive" and "uri" not in found):
+            return found
+        uri = metastore_uri(self.session)
+        return found | {"metastore": "hive", "uri": uri} if uri else found
 
     def table_options(self, catalog: str, identifier: Identifier) -> dict[str, str]:
         """Return the options that `spark.paimon.KEY` sets for every table, and `spark.paimon.CATALOG.DB.TABLE.KEY` for
@@ -226,6 +242,13 @@ class SessionBridge:
 
     def local_rows(self, table: Any, schema: StructType) -> Any:
         return internal_rows(self.jvm, self.session, table, schema)
+
+
+def is_catalog_class(name: str, class_name: str | None) -> bool:
+    """Return whether a class in the settings makes a Paimon catalog of this name: `SparkGenericCatalog` is only for the
+    session's own catalog.
+    """
+    return class_name in CATALOG_CLASSES or (name == SESSION_CATALOG and class_name in GENERIC_CLASSES)
 
 
 def _scoped(catalog: str, identifier: Identifier) -> re.Pattern[str]:

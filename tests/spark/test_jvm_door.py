@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -75,6 +76,49 @@ def test_a_scala_program(programs: Programs) -> None:
     python_id = int(re.search(r"^(?:scala> )*process (\d+)$", ended.out, re.M)[1])
     wait_until(lambda: not psutil.pid_exists(python_id))  # it ends once the JVM's end of its input is closed
     assert re.search(r"PYSPARK_GATEWAY_SECRET|token", ended.err) is None
+
+
+# settings of a program for Paimon's Java connector, with the jar exchanged
+_OF_JAVA = {
+    "spark.jars": JAR,
+    "spark.sql.extensions": "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions",
+    "spark.sql.catalog.spark_catalog": "org.apache.paimon.spark.SparkGenericCatalog",
+    "spark.sql.catalogImplementation": "hive",
+    "spark.pyspark.driver.python": sys.executable,
+}
+_BOTH_KINDS = """
+CREATE DATABASE both;
+USE both;
+CREATE TABLE ours (id INT, v STRING) USING paimon TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1');
+CREATE TABLE orcs STORED AS ORC AS SELECT 1 AS id, 'x' AS w;
+INSERT INTO ours VALUES (1, 'a'), (2, 'b');
+UPDATE ours SET v = 'c' WHERE id = 1;
+CREATE VIEW joined AS SELECT id, v, w FROM ours JOIN orcs USING (id);
+SELECT * FROM both.joined;
+SHOW TABLES;
+SELECT count(*) FROM both.ours$snapshots;
+"""
+
+
+def test_paimon_tables_in_a_hive_metastore_beside_hives(programs: Programs, hive_server: Any) -> None:
+    """The settings of Paimon's quickstart: `spark_catalog` is a SparkGenericCatalog."""
+    server = hive_server()
+    server.clear()
+    given = _OF_JAVA | {"spark.hadoop.hive.metastore.uris": server.uri, "spark.sql.warehouse.dir": server.warehouse}
+    options = " ".join(f"--conf {key}={value}" for key, value in given.items())
+    (programs.folder / "both.sql").write_text(_BOTH_KINDS)
+    ended = programs.run(f"spark-sql {options} -f both.sql")
+    assert ended.status == 0, ended.err
+    assert [line.split() for line in ended.out.splitlines() if line] == [
+        ["1", "c", "x"],
+        ["joined"],
+        ["orcs"],
+        ["ours"],
+        ["2"],
+    ]
+    known = {name: server.client().get_table("both", name) for name in ("ours", "orcs")}
+    assert known["ours"].parameters["table_type"] == "PAIMON"
+    assert "OrcSerde" in known["orcs"].sd.serdeInfo.serializationLib
 
 
 def _check_missing(found: dict[str, str], python: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from pyspark.errors import (
     UnsupportedOperationException,
 )
 
-import paimon_sql
 from paimon_core import errors
 from paimon_core.errors import PaimonError
 from paimon_sql.spark.errors.conditions import OURS, SPARKS, condition_of
@@ -195,27 +193,3 @@ def test_unsupported_features(spark: Any, table: Path, statement: str, kind: typ
     with pytest.raises(kind, match=f"(?s){message}") as caught:
         spark.sql(statement).collect()
     assert raw(caught.value) is None
-
-
-def test_a_generic_catalog_as_that_of_the_session(
-    root_session: Any, warehouse: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    session = root_session.newSession()
-    session.conf.unset("spark.sql.defaultCatalog")  # another test may have connected the root session
-    session.conf.set("spark.sql.catalog.spark_catalog", "org.apache.paimon.spark.SparkGenericCatalog")
-    session.conf.set("spark.sql.catalog.spark_catalog.warehouse", warehouse)
-    with caplog.at_level(logging.WARNING):
-        paimon_sql.install(session)
-        session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
-        session.conf.set("spark.sql.catalog.paimon.warehouse", warehouse)
-        assert rows(session, "SELECT current_catalog(), 1") == [("spark_catalog", 1)]
-        session.sql("CREATE TABLE paimon.default.t AS SELECT 1 AS k")
-    warned = [r.getMessage() for r in caplog.records if "SparkGenericCatalog" in r.getMessage()]
-    assert len(warned) == 1 and "set spark.sql.catalog.paimon to paimon_sql.SparkCatalog" in warned[0]
-    session.sql("CREATE TABLE of_spark USING parquet AS SELECT 2 AS k")
-    try:
-        assert rows(session, "SELECT * FROM of_spark UNION SELECT * FROM paimon.default.t ORDER BY k") == [(1,), (2,)]
-        with pytest.raises(UnsupportedOperationException, match="spark_catalog cannot have Paimon tables"):
-            session.sql("CREATE TABLE of_paimon (k INT) USING paimon")
-    finally:
-        session.sql("DROP TABLE of_spark")

@@ -33,7 +33,7 @@ class Clauses:
     """The clauses after the column list, up to the query of a CTAS."""
 
     behind_columns: Token  # the last token before the place for new properties
-    provider: str = "paimon"
+    provider: str | None = None
     keyword: Token | None = None  # the token WITH or TBLPROPERTIES
     opening: Token | None = None
     closing: Token | None = None
@@ -60,12 +60,14 @@ def create_table(cursor: Cursor) -> list[Edit]:
         refuse_columns(cursor)
     clauses = _read_clauses(cursor)
     is_flink = clauses.is_with or columns.primary_keys or columns.types.flink_only
-    if clauses.provider != "paimon" or not is_flink:
+    if clauses.provider not in (None, "paimon") or not is_flink:
         return []
     connector = clauses.values.get("connector", "paimon") if clauses.is_with else "paimon"
     if connector != "paimon":
         raise PreprocessError.at(clauses.behind_columns, _NO_CONNECTORS)
     edits = [*columns.types.edits, *(key.removal for key in columns.primary_keys)]
+    if clauses.provider is None and not cursor.syntax.default_provider:
+        edits.append(Edit.after(clauses.behind_columns, " USING paimon"))
     return edits + _property_edits(clauses, _new_properties(columns, clauses))
 
 

@@ -13,7 +13,7 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 from paimon_sql.spark.dataframes.changelog_option import located_table, without_changelog
-from paimon_sql.spark.jvm.client_sessions import locate_tables, rewrite_merges
+from paimon_sql.spark.jvm.client_sessions import define_source, locate_tables, rewrite_merges
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
 from paimon_sql.spark.jvm.sessions import java_session, name_parts
@@ -29,6 +29,11 @@ def install_remote_frames(spark: SparkSession, class_path: Path) -> None:
     jvm, session = jvm_of(spark.sparkContext), java_session(spark)
     locate_tables(jvm, class_path, locator(jvm, session))
     rewrite_merges(jvm, session, Function2(jvm, merged))
+
+
+def install_source(jvm: Jvm, session: JavaObject) -> None:
+    """Make Spark find the format `paimon` in a running JVM, for statements on its own catalog that name the format."""
+    define_source(jvm, lambda: locator(jvm, session))
 
 
 def locator(jvm: Jvm, session: JavaObject) -> Function1:

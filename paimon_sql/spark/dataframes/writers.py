@@ -28,6 +28,7 @@ from paimon_sql.spark.jvm.commands import create_namespace, evolving, with_query
 from paimon_sql.spark.jvm.frames import analyzed, run
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.plans import FrameWrite, read_head, read_statement
+from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG
 from paimon_sql.spark.session_bridge import OPTION_PREFIX
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.parser import registry_of
@@ -171,8 +172,11 @@ def _overwrites_partitions(registry: CatalogRegistry, table: Table, writer: Any)
 
 def _drop_provider(registry: CatalogRegistry, writer: Any, name: str) -> None:
     """Drop `format("paimon")` for a table in a Paimon catalog: it is the default there, and Spark would look for a
-    class of that name."""
-    if frame_io.writer_source(writer).lower() == PROVIDER and registry.find_name(name) is not None:
+    class of that name. Add it for a table in Spark's own catalog, where Spark would write a table of its own."""
+    found = registry.find_name(name)
+    if found is not None and found[0].catalog_name == SESSION_CATALOG:
+        writer.format(PROVIDER)
+    elif found is not None and frame_io.writer_source(writer).lower() == PROVIDER:
         writer.format(registry.bridge.default_source())
 
 

@@ -24,6 +24,7 @@ PROCEDURE_CATALOG = f"{_CATALOG}.ProcedureCatalog"
 STAGING_TABLE_CATALOG = f"{_CATALOG}.StagingTableCatalog"
 SUPPORTS_NAMESPACES = f"{_CATALOG}.SupportsNamespaces"
 RELATION_CATALOG = f"{_CATALOG}.RelationCatalog"
+CATALOG_EXTENSION = f"{_CATALOG}.CatalogExtension"
 VIEW_CATALOG = f"{_CATALOG}.ViewCatalog"
 
 METADATA_COLUMN = f"{_CATALOG}.MetadataColumn"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ _REFUSED = "PAIMON_SETTING_REFUSED", "42501"  # insufficient privilege
 _INTERCEPTORS = "spark.connect.grpc.interceptor.classes"
 _INTERCEPTED, _PREPARED, _READ = "ConnectLimits", "ConnectCatalogs", "ConnectReads"
 _BOUNDED = "BoundedRows"
+_SOURCE = "paimon.DefaultSource"
 _NONE = "not in this Spark"
 _CALL = 2**23  # bytes of the rows that a client fetches at once
 
@@ -296,7 +298,14 @@ def locate_tables(jvm: Jvm, folder: Path, function: Any) -> None:
     joined by NULs. `folder` must be on the driver's class path. Raises as `put_on_class_path`.
     """
     put_on_class_path(jvm, folder, "DefaultSource")
-    jvm.java_class("paimon.DefaultSource").locateWith(function)
+    jvm.java_class(_SOURCE).locateWith(function)
+
+
+def define_source(jvm: Jvm, make_locator: Callable[[], Any]) -> None:
+    """Make Spark find the format `paimon` in a running JVM, unless it does. `make_locator` returns the function that
+    `locate_tables` takes."""
+    if jvm.compiled("CatalogClasses").defineCompiled(_SOURCE, jvm.compiled_classes("DefaultSource")):
+        jvm.java_class(_SOURCE).locateWith(make_locator())
 
 
 def put_on_class_path(jvm: Jvm, folder: Path, name: str) -> None:

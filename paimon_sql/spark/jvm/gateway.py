@@ -94,7 +94,11 @@ class Jvm(SparkMembers):
         """Return the bytecode of a class in `java/` and of its nested classes, by class name, for callers that let Java
         itself load it.
         """
-        return {str(key): bytes(code) for key, code in _compiler(self.gateway, name, "").getBytecodes().items()}
+        return {str(key): bytes(code) for key, code in self.compiled_classes(name).items()}
+
+    def compiled_classes(self, name: str) -> JavaObject:
+        """Return the bytecode as `compiled_code` does, as Java's map."""
+        return _compiler(self.gateway, name, "").getBytecodes()
 
     @cached_property
     def opens_unicode_names(self) -> bool:

@@ -20,6 +20,14 @@ from paimon_sql.spark.jvm.hooks import Variant, constructor, field, hook, java_t
 _NAMES_TABLES = ("lookupTableOrView", "ShowTablesExtendedExec")
 _DESCRIBES = ("DescribeTableExec",)
 _DEFINES = (*_DESCRIBES, "ShowCreateTableExec")
+# methods of catalogs that may raise errors of Spark's own catalog
+_OF_CATALOGS = (
+    *("listTables", "loadTable", "loadChangelog", "tableExists", "createTable", "createTableLike", "alterTable"),
+    *("dropTable", "purgeTable", "renameTable", "listTableSummaries", "stageCreate", "stageReplace"),
+    *("stageCreateOrReplace", "listNamespaces", "namespaceExists", "loadNamespaceMetadata", "createNamespace"),
+    *("alterNamespace", "dropNamespace", "loadFunction", "listFunctions", "functionExists"),
+    *("loadProcedure", "listProcedures"),
+)
 
 
 @hook(
@@ -186,6 +194,37 @@ def is_temporary_view(session: JavaObject, *parts: str) -> bool:
 def session_catalog(session: JavaObject) -> JavaObject:
     """Return Spark's own catalog of tables and views, as an internal object."""
     return session.sessionState().catalog()
+
+
+@hook(
+    "`SQLConf.warehousePath`",
+    "the place of Paimon tables beside Spark's own (`SparkGenericCatalog`)",
+    method(classes.SQL_CONF, "warehousePath", 0),
+)
+def warehouse_of(settings: JavaObject) -> str:
+    """Return the folder of the tables of Spark's own catalog."""
+    return str(settings.warehousePath())
+
+
+@hook(
+    "`SessionState.newHadoopConf`",
+    "Paimon tables in the Hive metastore of the session (`SparkGenericCatalog`)",
+    method(classes.SESSION_STATE, "newHadoopConf", 0),
+)
+def metastore_uri(session: JavaObject) -> str:
+    """Return the addresses of the Hive metastore of Spark's own catalog; empty without a server."""
+    return str(session.sessionState().newHadoopConf().get("hive.metastore.uris", ""))
+
+
+@hook(
+    "`CatalogExtension` as the session's catalog",
+    "Paimon tables beside Spark's own (`SparkGenericCatalog`)",
+    java_type(classes.CATALOG_EXTENSION),
+)
+def beside_sparks_tables(jvm: Jvm, catalog: Any, sparks: JavaObject) -> JavaObject:
+    """Return a catalog of the tables of a Paimon catalog and of everything in Spark's own catalog, `sparks`."""
+    both = jvm.compiled("GenericCatalogs").of(jvm.fronted(catalog), sparks)
+    return jvm.compiled("ProxyFronts").before(both, jvm.string_set(()), jvm.string_set(_OF_CATALOGS))
 
 
 @hook(

@@ -27,6 +27,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import TableReference
 from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG
 from paimon_sql.spark.jvm.sessions import (
+    beside_sparks_tables,
     current_catalog,
     define_catalog_class,
     is_catalog,
@@ -43,15 +44,20 @@ from paimon_sql.spark.session_bridge import (
     DEFAULT_CATALOG,
     GENERIC_CLASSES,
     SessionBridge,
+    is_catalog_class,
 )
 from paimon_sql.spark.tables.catalog import SparkCatalog, SparkPathCatalog
 from paimon_sql.spark.tables.definitions import PROVIDER
+from paimon_sql.spark.tables.generic_catalog import SparkGenericCatalog
 
 Located = tuple[SparkCatalog, Identifier]  # a Paimon catalog, and a table's name in it
 
 _LOG = logging.getLogger(__name__)
 _CONFIGURED = re.compile(
-    re.escape(CATALOG_PREFIX) + r"([^.=,\s]+)=(?:" + "|".join(map(re.escape, CATALOG_CLASSES)) + r")(?=[,}])"
+    re.escape(CATALOG_PREFIX)
+    + r"([^.=,\s]+)=(?:"
+    + "|".join(map(re.escape, (*CATALOG_CLASSES, *GENERIC_CLASSES)))
+    + r")(?=[,}])"
 )
 _SETTING = re.compile(rf"{re.escape(CATALOG_PREFIX)}(?>(?:(?!{re.escape(CATALOG_PREFIX)})[^=])+)=[^,}}]*")
 
@@ -59,6 +65,10 @@ _SETTING = re.compile(rf"{re.escape(CATALOG_PREFIX)}(?>(?:(?!{re.escape(CATALOG_
 def configured_catalogs(text: str) -> list[str]:
     """Return the settings of catalogs in the text of all settings, each `spark.sql.catalog.NAME.OPTION=VALUE`."""
     return _SETTING.findall(text)
+
+
+def _nothing(session: JavaObject) -> None:
+    pass
 
 
 class LoadedCatalogs:
@@ -69,8 +79,9 @@ class LoadedCatalogs:
     itself whether the warehouse has users.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, define_source: Callable[[JavaObject], None] = _nothing) -> None:
         self.may_open: Callable[[str], bool] | None = None  # a test of tables' paths, as in `PathCatalog`
+        self.define_source = define_source  # makes Spark find the format `paimon`
         self._known: WeakValueDictionary[Hashable, SupportsDatabases] = WeakValueDictionary()
 
     def restrict_paths(self, may_open: Callable[[str], bool]) -> None:
@@ -108,13 +119,14 @@ class CatalogRegistry:
         if configured != self._configured:
             self._configured = configured
             redact(self.jvm, self.session, configured)
-            if self.bridge.own_setting(CATALOG_PREFIX + SESSION_CATALOG) in GENERIC_CLASSES:
-                self._keep_session_catalog()
             for name in sorted(set(_CONFIGURED.findall(text))):
                 class_name = self.bridge.own_setting(CATALOG_PREFIX + name)
-                if class_name not in CATALOG_CLASSES:
+                if class_name is None or not is_catalog_class(name, class_name):
                     continue  # the value of another setting only looks like a configured catalog
                 self._define_class(class_name)
+                if class_name in GENERIC_CLASSES:
+                    self._put_beside_sparks_tables()
+                    continue
                 load = partial(self.loaded.load, self.bridge.settings(f"{CATALOG_PREFIX}{name}."))
                 self._put(SparkCatalog(self.jvm, self.bridge, name, load))
         if PATHS in statement and PATHS not in self.catalogs:
@@ -132,19 +144,16 @@ class CatalogRegistry:
                 *(class_name, DEFAULT_CATALOG),
             )
 
-    def _keep_session_catalog(self) -> None:
-        """Keep Spark's own session catalog, and warn. Otherwise Spark would look for a missing class, and could not run
-        any statement."""
-        loaded = loaded_catalogs(self.session)
-        if loaded.contains(SESSION_CATALOG):
-            return
-        _LOG.warning(
-            "%s%s is a SparkGenericCatalog, which this version does not support: %s has only Spark's own tables.  "
-            "Paimon tables are in a catalog of their own: set spark.sql.catalog.paimon to %s and "
-            "spark.sql.catalog.paimon.warehouse to the warehouse, and USE paimon.",
-            *(CATALOG_PREFIX, SESSION_CATALOG, SESSION_CATALOG, CATALOG_CLASSES[0]),
-        )
-        loaded.put(SESSION_CATALOG, session_catalog_plugin(self.jvm, self.session))
+    def _put_beside_sparks_tables(self) -> None:
+        """Put Paimon's tables into the session's own catalog. Its options are read when it is first used."""
+        load = lambda: self.loaded.load(self.bridge.catalog_options(SESSION_CATALOG) or {})  # noqa: E731
+        sparks = session_catalog_plugin(self.jvm, self.session)
+        catalog = SparkGenericCatalog(self.jvm, self.bridge, load, sparks)
+        self.loaded.define_source(self.session)
+        loaded_catalogs(self.session).put(SESSION_CATALOG, beside_sparks_tables(self.jvm, catalog, sparks))
+        self.catalogs[SESSION_CATALOG] = catalog
+        if self.bridge.setting("spark.sql.catalogImplementation") == "in-memory":
+            catalog.show_databases()
 
     def change(self, statement: CatalogStatement) -> None:
         """Configure a new catalog, or remove a catalog from the session."""
@@ -220,23 +229,48 @@ class CatalogRegistry:
         if reference.catalog is None:
             return self._find(reference.parts)
         catalog, parts = self.catalogs.get(reference.catalog), reference.parts
-        return None if catalog is None else (catalog, catalog.named(parts[:-1], parts[-1]))
+        return None if catalog is None else _served(catalog, catalog.named(parts[:-1], parts[-1]))
 
     def find_table(self, parts: Sequence[str]) -> Located | None:
         """Return the Paimon catalog of a table's name, given as its parts, and the table's name in that catalog. Return
-        None if it is not in a Paimon catalog. Ignore a temporary view of that name. Raises `InvalidNameError`.
+        None if it is not in a Paimon catalog, or only beside Paimon's tables in Spark's own catalog. Ignore a temporary
+        view of that name. Raises `InvalidNameError`.
         """
+        catalog, names = self._place_of(parts)
+        if catalog is None:
+            return None
+        return _served(catalog, catalog.named(names[:-1] or [self.bridge.current_database()], names[-1]))
+
+    def place_beside_sparks(self, parts: Sequence[str]) -> Located | None:
+        """Return the place of a table, perhaps a new one, in Spark's own catalog beside Spark's tables; None for a name
+        in another catalog.
+        """
+        try:
+            catalog, names = self._place_of(parts) if parts else (None, parts)
+        except InvalidNameError:
+            return None
+        if catalog is None or catalog.catalog_name != SESSION_CATALOG:
+            return None
+        return catalog, catalog.named(names[:-1] or [self.bridge.current_database()], names[-1])
+
+    def find_object(self, parts: Sequence[str]) -> Located | None:
+        """Return the place of a view or a function as `find_table` does. Spark's own catalog keeps its own ones."""
+        catalog, names = self._place_of(parts)
+        if catalog is None or catalog.catalog_name == SESSION_CATALOG:
+            return None
+        return catalog, catalog.named(names[:-1] or [self.bridge.current_database()], names[-1])
+
+    def _place_of(self, parts: Sequence[str]) -> tuple[SparkCatalog | None, Sequence[str]]:
+        """Return the Paimon catalog of a name, and the name's parts in that catalog."""
         if len(parts) > 2 or (len(parts) == 2 and parts[0] in self.catalogs):
             catalog, names = self.catalogs.get(parts[0]), parts[1:]
         else:
             catalog, names = self.catalogs.get(current_catalog(self.session)), parts
-        if catalog is None:
-            return None
-        if len(names) > 2:
+        if catalog is not None and len(names) > 2:
             raise InvalidNameError(
                 f"{'.'.join(parts)!r} is not a valid table name: write it as table, or as database.table."
             )
-        return catalog, catalog.named(names[:-1] or [self.bridge.current_database()], names[-1])
+        return catalog, names
 
     def find_database(self, parts: Sequence[str]) -> tuple[SparkCatalog, str] | None:
         """Return the Paimon catalog of a database's name, given as its parts, and the database's name in that catalog.
@@ -245,7 +279,7 @@ class CatalogRegistry:
         is_named = bool(parts) and (len(parts) > 1 or parts[0] in self.catalogs)
         catalog = self.catalogs.get(parts[0] if is_named else current_catalog(self.session))
         rest = parts[1:] if is_named else parts
-        if catalog is None or len(rest) > 1:
+        if catalog is None or catalog.catalog_name == SESSION_CATALOG or len(rest) > 1:
             return None
         return catalog, rest[0] if rest else self.bridge.current_database()
 
@@ -256,3 +290,7 @@ class CatalogRegistry:
             return self.find_table(parts)
         except InvalidNameError:
             return None
+
+
+def _served(catalog: SparkCatalog, identifier: Identifier) -> Located | None:
+    return (catalog, identifier) if catalog.serves(identifier) else None

@@ -102,7 +102,7 @@ class FunctionStatements:
     def create_python(self, statement: CreatePythonFunction) -> JavaObject:
         """Return the plan that runs CREATE FUNCTION … LANGUAGE PYTHON. Raises `UnsupportedFeatureError` for another
         catalog."""
-        found = self.registry.find_table(statement.name)
+        found = self.registry.find_object(statement.name)
         if found is None:
             raise UnsupportedFeatureError(
                 f"Function {'.'.join(statement.name)} is in no Paimon catalog of this session: other "
@@ -145,7 +145,7 @@ class FunctionStatements:
         parts = statement.parts
         if statement.kind == "describe" and is_session_function(self.registry.session, parts):
             return None
-        found = self.registry.find_table(parts)
+        found = self.registry.find_object(parts)
         if found is None or found[1].database == SYSTEM_DATABASE:
             return None
         check_is_function_name(found[1])
@@ -277,7 +277,7 @@ class FunctionStatements:
 
     def _located(self, parts: tuple[str, ...]) -> Located | None:
         try:
-            return self.registry.find_table(parts)
+            return self.registry.find_object(parts)
         except PaimonError:
             return None
 

@@ -27,11 +27,12 @@ from paimon_sql.spark.jvm.older.table_info import NewTable
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements, view_statement
 from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG, SessionTable, session_table
 from paimon_sql.spark.jvm.sessions import current_catalog, current_namespace, is_temporary_view
-from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
+from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.views.older_views import OlderViews
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
+from paimon_sql.spark.tables.definitions import PROVIDER
 
 # with these in its name, a table is not the one that another name of the statement has loaded without them
 _NAMED = STATE_OPTIONS | {VECTOR_SEARCH_OPTION}
@@ -72,7 +73,7 @@ class OlderSpark:
         statement.
         """
         statement = create_like(text)
-        found = None if statement is None else self.registry.find_table(statement.table)
+        found = None if statement is None else self.registry.find_table(statement.table) or self._like_ours(statement)
         if statement is None or found is None:
             return None
         catalog, identifier = found
@@ -80,6 +81,14 @@ class OlderSpark:
             self.jvm, f"CREATE TABLE {identifier} LIKE", partial(self._create_like, catalog, identifier, statement)
         )
         return create_namespace(self.jvm, command, identifier.name)
+
+    def _like_ours(self, statement: CreateLike) -> Located | None:
+        """Return the place of a new Paimon table in Spark's own catalog; None for a table of Spark's."""
+        provider = statement.properties.get("provider")
+        if provider is None and self.registry.find_name(".".join(map(quoted_name, statement.source))) is None:
+            return None
+        is_ours = provider is None or provider.lower() == PROVIDER
+        return self.registry.place_beside_sparks(statement.table) if is_ours else None
 
     def _refusal(self, text: ExceptionText) -> Py4JJavaError:
         """Return an analysis exception with a message that is already complete."""

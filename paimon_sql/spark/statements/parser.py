@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -18,7 +19,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from paimon_core.errors import InvalidNameError
+from paimon_core.errors import InvalidNameError, TableExistsError
+from paimon_core.spec.identifier import Identifier
 from paimon_sql.preprocess import (
     CatalogStatement,
     CreatePythonFunction,
@@ -26,7 +28,10 @@ from paimon_sql.preprocess import (
     PreprocessError,
     Rewriting,
     Script,
+    Syntax,
+    nowhere_else,
     preprocess,
+    target_of,
 )
 from paimon_sql.preprocess.counterparts import Counterpart, counterpart, of_paimon, of_transaction
 from paimon_sql.preprocess.parameters import markers, needs_values, with_values
@@ -53,6 +58,7 @@ from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
 from paimon_sql.spark.jvm.scans.files import install_divided_scans
+from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG
 from paimon_sql.spark.jvm.sessions import (
     client_variables,
     current_catalog,
@@ -82,6 +88,12 @@ from paimon_sql.spark.write.source_tasks import install_source_tasks
 
 # first words of the statements that this package may run, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
+# a table in Spark's own catalog; a table or view of Spark's there
+_NEW_TABLE = re.compile(r"\b(?:create|replace)\s+(?:or\s+replace\s+)?table\b", re.IGNORECASE)
+_NEW = re.compile(
+    r"\bcreate\s+(?:table|(?:or\s+replace\s+)?view)\s+(?P<lenient>if\s+not\s+exists\b)?(?!.*\busing\s+`?paimon\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _VIEW = re.compile(r"\b(?:view|table)\b", re.IGNORECASE)
 _OF_PAIMON = re.compile(r"\busing\s++`?paimon\b", re.IGNORECASE)
 # the parsers of running sessions, by their `toString`: the JVM holds the proxies, but does not return the Python
@@ -154,11 +166,15 @@ class PaimonParser(Proxy):
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self._prepare(text)
         text = with_variables(self.variables, text)
-        statement = self._preprocessed(text, self._is_elsewhere)
+        beside = _makes_table_beside(self.registry, text)
+        syntax = replace(self.syntax, default_provider=not beside)
+        statement = self._preprocessed(text, nowhere_else if beside else self._is_elsewhere, syntax)
         if isinstance(statement, Rewriting) and statement.is_elsewhere and not self._parses(text):
             statement = self._preprocessed(text)
         if isinstance(statement, PaimonStatement):
             return self._of_paimon(statement, lambda call: parse(call, *context))
+        if (plan := _taken(self.registry, statement.text)) is not None:
+            return plan
         if PATHS in statement.text and PATHS not in text:
             self.registry.register(statement.text)
         if isinstance(statement, Script):
@@ -267,10 +283,10 @@ class PaimonParser(Proxy):
         return True
 
     def _preprocessed(
-        self, text: str, is_elsewhere: Callable[[Name], bool] = lambda name: False
+        self, text: str, is_elsewhere: Callable[[Name], bool] = nowhere_else, syntax: Syntax | None = None
     ) -> Rewriting | PaimonStatement | Script:
         try:
-            return preprocess(text, self.syntax, is_elsewhere)
+            return preprocess(text, syntax or self.syntax, is_elsewhere)
         except PreprocessError as e:
             raise Py4JJavaError(str(e), contradiction(self.jvm, e, text)) from e
 
@@ -319,6 +335,34 @@ class PaimonParser(Proxy):
         implements = [classes.PARSER_INTERFACE]
 
 
+def _makes_table_beside(registry: CatalogRegistry, text: str) -> bool:
+    """Return whether a statement creates a table in Spark's own catalog, which may become a Paimon table there."""
+    if SESSION_CATALOG not in registry.catalogs or not _NEW_TABLE.search(text):
+        return False
+    return registry.place_beside_sparks(target_of(text)) is not None
+
+
+def _taken(registry: CatalogRegistry, text: str) -> JavaObject | None:
+    """Return the plan of a statement that creates a table or a view of Spark's with the name of a Paimon table: Spark
+    does not know that the name is taken. The plan fails, or does nothing with IF NOT EXISTS. Return None for any other
+    statement.
+    """
+    found = _NEW.search(text) if SESSION_CATALOG in registry.catalogs else None
+    name = target_of(f"CREATE TABLE {text[found.end() :]}") if found is not None else ()
+    if found is None or registry.place_beside_sparks(name) is None:
+        return None
+    table = registry.find_table(name)
+    if table is None:
+        return None
+    run = partial(_refuse_name, table[1], lenient=found["lenient"] is not None)
+    return create_namespace(registry.jvm, FunctionCommand(registry.jvm, f"CREATE {table[1]}", run), table[1].name)
+
+
+def _refuse_name(identifier: Identifier, *, lenient: bool) -> None:
+    if not lenient:
+        raise TableExistsError(f"{identifier} is a Paimon table: drop it, or choose another name.")
+
+
 def registry_of(spark: SparkSession) -> CatalogRegistry | None:
     """Return the registry of Paimon catalogs of a session; None if the session does not have the parser hook."""
     return registry_in(java_session(spark))
@@ -348,11 +392,12 @@ def is_ours(parser: JavaObject) -> bool:
     return str(parser.toString()).startswith(PaimonParser.__name__)
 
 
-def install_parser(jvm: Jvm, session: JavaObject) -> None:
-    """Put the hook into a running session and into sessions made from it later. Does nothing if the hook is there."""
+def install_parser(jvm: Jvm, session: JavaObject, define_source: Callable[[JavaObject], None]) -> None:
+    """Put the hook into a running session and into sessions made from it later. Does nothing if the hook is there.
+    `define_source` makes Spark find the format `paimon`."""
     if has_parser(session):
         return
-    loaded = LoadedCatalogs()
+    loaded = LoadedCatalogs(define_source)
     parser = PaimonParser(jvm, CatalogRegistry(jvm, session, loaded), parser_of(session))
     replace_parser(session, parser)
     parse_views_with(jvm, session, parser)

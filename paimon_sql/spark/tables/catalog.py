@@ -359,6 +359,10 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         """The part of this catalog that defines tables."""
         return SparkDefinitions(self.jvm, self.session, self.catalog, self.catalog_name)
 
+    def serves(self, identifier: Identifier) -> bool:
+        """Return whether a name, perhaps of a new table, belongs to this catalog and not to one beside it."""
+        return True
+
     @property
     def audits(self) -> Audits:
         """The tables of this catalog that the session audits."""

@@ -78,6 +78,13 @@ def test_other_settings_stay(jar: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert found["spark.sql.defaultCatalog"] == "c"
 
 
+def test_paimon_tables_beside_sparks_own(jar: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["spark-options", "-w", "/lake", "--catalog", "spark_catalog"]) == 0
+    found = words(capsys.readouterr().out)
+    assert found["spark.sql.catalog.spark_catalog"] == "paimon_sql.SparkGenericCatalog"
+    assert found["spark.sql.catalog.spark_catalog.warehouse"] == "/lake"
+
+
 def test_a_warehouse_in_the_home_folder(
     jar: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

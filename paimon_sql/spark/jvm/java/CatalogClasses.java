@@ -49,6 +49,15 @@ public class CatalogClasses {
     SimpleCompiler compiler = new SimpleCompiler();
     compiler.setParentClassLoader(Utils.getContextOrSparkClassLoader());
     compiler.cook("package " + name.substring(0, dot) + ";\n" + TEXT.replace("NAME", name.substring(dot + 1)));
+    return put(compiler.getBytecodes());
+  }
+
+  /** Define compiled classes for Spark, unless `name` exists. Returns whether they are new. */
+  public synchronized boolean defineCompiled(String name, Map classes) throws Exception {
+    return !isThere(name) && put(classes);
+  }
+
+  private static boolean put(Map classes) throws Exception {
     Method define = ClassLoader.class.getDeclaredMethod(
       "defineClass", new Class[] {String.class, byte[].class, Integer.TYPE, Integer.TYPE});
     try {
@@ -57,7 +66,7 @@ public class CatalogClasses {
       return false;
     }
     ClassLoader sparks = Utils.getSparkClassLoader();
-    for (Iterator it = compiler.getBytecodes().entrySet().iterator(); it.hasNext();) {
+    for (Iterator it = classes.entrySet().iterator(); it.hasNext();) {
       Map.Entry made = (Map.Entry) it.next();
       byte[] code = (byte[]) made.getValue();
       define.invoke(sparks, new Object[] {made.getKey(), code, Integer.valueOf(0), Integer.valueOf(code.length)});

@@ -91,7 +91,7 @@ class OlderViews:
             return found if found is not None and found[1] == found[1].base else None
         if statement.kind != "create" and is_temporary_view(self.registry.session, *parts):
             return None
-        found = self.registry.find_table(parts)
+        found = self.registry.find_object(parts)
         if found is not None:
             check_is_view_name(found[1])
         return found

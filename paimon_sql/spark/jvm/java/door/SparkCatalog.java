@@ -20,7 +20,7 @@ public class SparkCatalog implements TableCatalog, SupportsNamespaces {
 
   public String[] defaultNamespace() { return new String[] {"default"}; }
 
-  private CatalogPlugin found() {
+  protected CatalogPlugin found() {
     try {
       SparkSession session = (SparkSession) org.apache.spark.sql.SparkSession.active();
       ParserInterface parser = session.sessionState().sqlParser();

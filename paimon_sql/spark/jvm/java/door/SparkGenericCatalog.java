@@ -1,21 +1,30 @@
 package paimon_sql;
 
-import org.apache.spark.sql.connector.catalog.CatalogPlugin;
-import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.apache.spark.sql.connector.catalog.*;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 
-/**
- * Refuses to be a session's catalog: Paimon tables beside other tables in `spark_catalog` are not supported.
- *
- * Spark logs the error, and keeps its own catalog.
- */
-public class SparkGenericCatalog implements CatalogPlugin {
-  private String name;
+/** The object that Spark loads for its own catalog if it has Paimon tables, too: as `SparkCatalog`, until Python has started. */
+public class SparkGenericCatalog extends SparkCatalog implements CatalogExtension {
+  /** Python asks the session for Spark's own catalog itself. */
+  public void setDelegateCatalog(CatalogPlugin delegate) {}
 
-  public void initialize(String name, CaseInsensitiveStringMap options) {
-    throw new DoorException("Catalog '" + name + "' cannot be a SparkGenericCatalog: paimon-sql keeps Paimon tables in "
-      + "a catalog of their own. Remove spark.sql.catalog." + name + ", set spark.sql.catalog.paimon to "
-      + "paimon_sql.SparkCatalog and spark.sql.catalog.paimon.warehouse to the warehouse.", null);
+  private FunctionCatalog functions() { return (FunctionCatalog) found(); }
+
+  public Identifier[] listFunctions(String[] namespace) {
+    try {
+      return functions().listFunctions(namespace);
+    } catch (Exception e) {
+      org.apache.spark.unsafe.Platform.throwException(e);
+      return null;
+    }
   }
 
-  public String name() { return name; }
+  public UnboundFunction loadFunction(Identifier function) {
+    try {
+      return functions().loadFunction(function);
+    } catch (Exception e) {
+      org.apache.spark.unsafe.Platform.throwException(e);
+      return null;
+    }
+  }
 }

@@ -1,0 +1,187 @@
+"""`SparkGenericCatalog` as `spark_catalog`: Paimon tables beside Spark's own tables, views and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException
+
+import paimon_sql
+
+pytestmark = pytest.mark.spark
+
+
+def rows(spark: Any, statement: str) -> list[Any]:
+    return [tuple(row) for row in spark.sql(statement).collect()]
+
+
+def names(spark: Any, statement: str) -> list[str]:
+    return [row[1] for row in rows(spark, statement) if not row[2]]
+
+
+@pytest.fixture
+def generic(root_session: Any, warehouse: str) -> Iterator[Any]:
+    """A session with Paimon tables in `spark_catalog`, and two tables in its current database."""
+    session = root_session.newSession()
+    session.conf.unset("spark.sql.defaultCatalog")  # another test may have connected the root session
+    session.conf.set("spark.sql.catalog.spark_catalog", "org.apache.paimon.spark.SparkGenericCatalog")
+    session.conf.set("spark.sql.catalog.spark_catalog.warehouse", warehouse)
+    paimon_sql.install(session)
+    session.sql("CREATE DATABASE generic")
+    session.sql("USE generic")
+    keyed = "TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')"
+    session.sql(f"CREATE TABLE ours (id INT, v STRING) USING paimon {keyed}")
+    session.sql("CREATE TABLE sparks (id INT, v STRING) USING parquet")
+    session.sql("INSERT INTO ours VALUES (1, 'a'), (2, 'b')")
+    session.sql("INSERT INTO sparks VALUES (1, 'p'), (3, 'q')")
+    yield session
+    session.sql("DROP DATABASE generic CASCADE")
+
+
+def provider(spark: Any, table: str) -> str:
+    return str(next(row[1] for row in rows(spark, f"DESCRIBE EXTENDED {table}") if row[0] == "Provider"))
+
+
+def test_both_kinds_of_tables_in_one_database(generic: Any) -> None:
+    assert rows(generic, "SELECT o.v, s.v FROM generic.ours o JOIN generic.sparks s USING (id)") == [("a", "p")]
+    assert names(generic, "SHOW TABLES") == ["ours", "sparks"]
+    assert names(generic, "SHOW TABLES IN spark_catalog.generic LIKE 's*'") == ["sparks"]
+    assert [t.name for t in generic.catalog.listTables()] == ["ours", "sparks"]
+    assert [provider(generic, t) for t in ("ours", "sparks")] == ["paimon", "parquet"]
+    generic.sql("ALTER TABLE ours ADD COLUMN w INT")
+    generic.sql("ALTER TABLE sparks ADD COLUMN w INT")
+    assert generic.table("ours").columns == generic.table("sparks").columns == ["id", "v", "w"]
+    generic.sql("ALTER TABLE ours RENAME TO ours2")
+    generic.sql("ALTER TABLE sparks RENAME TO sparks2")
+    assert rows(generic, "SELECT count(*) FROM ours2 UNION ALL SELECT count(*) FROM sparks2") == [(2,), (2,)]
+    generic.sql("DROP TABLE ours2")
+    generic.sql("DROP TABLE sparks2")
+    assert names(generic, "SHOW TABLES") == []
+    generic.sql("DROP TABLE IF EXISTS ours2")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        generic.sql("DROP TABLE ours2")
+
+
+def test_rows_change(generic: Any) -> None:
+    generic.sql("UPDATE ours SET v = 'c' WHERE id = 1")
+    generic.sql("DELETE FROM generic.ours WHERE id = 2")
+    generic.sql(
+        "MERGE INTO spark_catalog.generic.ours USING sparks s ON ours.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert rows(generic, "SELECT * FROM ours ORDER BY id") == [(1, "p"), (3, "q")]
+    assert rows(generic, "SELECT * FROM ours VERSION AS OF 1 ORDER BY id") == [(1, "a"), (2, "b")]
+    assert rows(generic, "SELECT count(*) FROM ours$snapshots") == [(4,)]
+    assert rows(generic, "CALL sys.compact(table => 'generic.ours')") == [(True,)]
+    with pytest.raises(PySparkException, match="UPDATE TABLE"):
+        generic.sql("UPDATE sparks SET v = 'c'")
+    generic.sql("INSERT OVERWRITE ours SELECT * FROM sparks")
+    generic.sql("INSERT OVERWRITE sparks SELECT * FROM ours WHERE id = 1")
+    assert rows(generic, "SELECT (SELECT count(*) FROM ours), (SELECT count(*) FROM sparks)") == [(2, 1)]
+    generic.sql("TRUNCATE TABLE ours")
+    generic.sql("TRUNCATE TABLE sparks")
+    assert rows(generic, "SELECT * FROM ours UNION ALL SELECT * FROM sparks") == []
+
+
+def test_new_tables_are_of_the_provider_that_is_named(generic: Any) -> None:
+    generic.sql("CREATE TABLE plain (id INT)")  # as in Java: Spark's default
+    generic.sql("CREATE TABLE copied AS SELECT * FROM ours")
+    generic.sql("CREATE TABLE ours2 USING paimon AS SELECT * FROM sparks")
+    generic.sql("CREATE TABLE flink (id INT, b BYTES, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1')")
+    generic.sql("CREATE TABLE keyed (id INT, PRIMARY KEY (id) NOT ENFORCED)")
+    generic.sql("CREATE TABLE flink2 WITH ('bucket' = '1', 'primary-key' = 'id') AS SELECT * FROM ours")
+    generic.sql("CREATE TABLE IF NOT EXISTS flink (id INT) WITH ('bucket' = '7')")
+    generic.sql("CREATE TABLE like_ours LIKE ours")
+    generic.sql("CREATE TABLE like_sparks LIKE sparks")
+    generic.sql("REPLACE TABLE ours2 USING paimon AS SELECT 1 AS k")
+    found = {t: provider(generic, t) for t in names(generic, "SHOW TABLES")}
+    paimons = {"ours", "ours2", "flink", "flink2", "keyed", "like_ours"}
+    assert found == {t: "paimon" if t in paimons else "parquet" for t in found}
+    assert len(found) == 10
+    assert rows(generic, "SELECT * FROM ours2") == [(1,)]
+    for statement in (
+        "CREATE TABLE ours (id INT) USING paimon",
+        "CREATE TABLE sparks (id INT) USING paimon",
+        "CREATE OR REPLACE TABLE sparks USING paimon AS SELECT 1 AS id",
+        "CREATE TABLE sparks (id INT) USING parquet",
+        "CREATE TABLE ours (id INT) USING parquet",
+        "CREATE VIEW ours AS SELECT 1",
+    ):
+        with pytest.raises(AnalysisException, match="ALREADY_EXISTS"):
+            generic.sql(statement)
+    generic.sql("CREATE TABLE IF NOT EXISTS ours (z INT) USING parquet")
+    generic.sql("CREATE VIEW IF NOT EXISTS ours AS SELECT 1")
+    assert generic.table("ours").columns == ["id", "v"]
+    generic.conf.set("spark.sql.sources.default", "paimon")
+    generic.sql("CREATE TABLE by_default (id INT)")
+    assert provider(generic, "by_default") == "paimon"
+
+
+def test_views_and_functions_are_sparks(generic: Any) -> None:
+    generic.sql("CREATE VIEW joined AS SELECT o.id FROM ours o JOIN sparks s USING (id)")
+    generic.sql("CREATE TEMPORARY VIEW passing AS SELECT max(id) AS id FROM ours")
+    generic.sql("CREATE FUNCTION twice(x INT) RETURNS INT RETURN x * 2")
+    assert rows(generic, "SELECT twice(id) FROM joined UNION ALL SELECT id FROM passing") == [(2,), (2,)]
+    assert [r[1] for r in rows(generic, "SHOW VIEWS") if not r[2]] == ["joined"]
+    assert ("spark_catalog.generic.twice",) in rows(generic, "SHOW USER FUNCTIONS")
+    generic.sql("INSERT INTO ours VALUES (3, 'c')")
+    assert rows(generic, "SELECT * FROM joined ORDER BY id") == [(1,), (3,)]
+    generic.sql("ALTER VIEW joined AS SELECT 7 AS id")
+    assert rows(generic, "SELECT * FROM joined") == [(7,)]
+    generic.sql("DROP VIEW joined")
+    generic.sql("DROP FUNCTION twice")
+    assert generic.catalog.tableExists("ours") and not generic.catalog.tableExists("joined")
+
+
+def test_frames(generic: Any, tmp_path: Path) -> None:
+    more = generic.createDataFrame([(3, "c")], "id INT, v STRING")
+    more.writeTo("ours").append()
+    more.write.mode("append").saveAsTable("generic.ours")
+    more.write.insertInto("ours")
+    more.write.mode("append").saveAsTable("sparks")
+    more.write.insertInto("sparks")
+    more.write.format("paimon").saveAsTable("new")
+    more.write.saveAsTable("new_of_spark")
+    more.writeTo("new2").using("paimon").create()
+    assert [provider(generic, t) for t in ("new", "new_of_spark", "new2")] == ["paimon", "parquet", "paimon"]
+    assert (generic.table("ours").count(), generic.table("sparks").count()) == (3, 4)
+    assert generic.read.option("scan.snapshot-id", "1").table("ours").count() == 2
+    stream = generic.readStream.table("ours").writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    stream.trigger(availableNow=True).toTable("new2").awaitTermination()
+    assert generic.table("new2").count() == 4
+    other = generic.newSession()
+    assert rows(other, "SELECT count(*) FROM generic.ours") == [(3,)]
+
+
+def test_databases(generic: Any, warehouse: str) -> None:
+    assert "generic" in [row[0] for row in rows(generic, "SHOW DATABASES")]
+    generic.sql("CREATE DATABASE generic2")
+    generic.sql("CREATE TABLE generic2.t (id INT) USING paimon")
+    with pytest.raises(AnalysisException, match="SCHEMA_NOT_EMPTY"):
+        generic.sql("DROP DATABASE generic2")
+    assert names(generic, "SHOW TABLES IN generic2") == ["t"]
+    generic.sql("DROP DATABASE generic2 CASCADE")
+    assert not (Path(warehouse) / "generic2.db").exists()
+    assert "generic2" not in [row[0] for row in rows(generic, "SHOW DATABASES")]
+    with pytest.raises(AnalysisException, match="SCHEMA_NOT_FOUND"):
+        generic.sql("CREATE TABLE nowhere.t (id INT) USING paimon")
+
+
+def test_a_program_that_starts_later_has_the_databases(root_session: Any, generic: Any, warehouse: str) -> None:
+    generic.sql("CREATE DATABASE later")
+    generic.sql("CREATE TABLE later.t USING paimon AS SELECT 1 AS id")
+    generic._jsparkSession.sessionState().catalog().dropDatabase("later", False, False)  # as if Spark had just started
+    assert "later" not in [row[0] for row in rows(generic, "SHOW DATABASES")]
+    other = generic.newSession()
+    other.sql("USE later")
+    assert rows(other, "SELECT * FROM t") == [(1,)]
+    other.sql("DROP DATABASE later CASCADE")
+
+
+def test_connect_makes_it(generic: Any, warehouse: str) -> None:
+    settings = generic.conf.getAll
+    assert paimon_sql.configured_catalogs(generic) == ["spark_catalog"], settings
+    assert generic.catalog.currentCatalog() == "spark_catalog"
