@@ -122,6 +122,30 @@ def _module_name(path: Path) -> str:
     return ".".join([IMPORT_NAMES[folder], *rest]).removesuffix(".__init__")
 
 
+CHANGED_BY_OTHERS = {  # new copies, by functions beside their class, and modules of Python
+    "paimon_sql/spark/read/table_scan.py narrow.required",
+    *(f"paimon_sql/spark/streams/source.py narrow.{name}" for name in ("request", "pruning", "planned")),
+    "paimon_sql/spark/workers/daemon.py archives.invalidate_caches",
+    "paimon_sql/spark/workers/worker.py tempfile.tempdir",
+}
+
+
+def test_objects_of_the_bridge_set_their_own_attributes() -> None:
+    """So the class of an object shows all of its states."""
+    found = set()
+    for path in MODULES:
+        place = str(path.relative_to(ROOT))
+        if not place.startswith("paimon_sql/spark/") or place.startswith("paimon_sql/spark/jvm/"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            targets = node.targets if isinstance(node, ast.Assign) else []
+            targets = [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else targets
+            for target in (part for t in targets for part in ast.walk(t) if isinstance(part, ast.Attribute)):
+                if isinstance(target.ctx, ast.Store) and ast.unparse(target.value) not in ("self", "cls"):
+                    found.add(f"{place} {ast.unparse(target)}")
+    assert found - CHANGED_BY_OTHERS == set()
+
+
 def test_every_folder_says_what_lives_there():
     packages = [path for path in MODULES if path.name == "__init__.py"]
     assert [str(p.relative_to(ROOT)) for p in packages if not ast.get_docstring(ast.parse(p.read_text("utf-8")))] == []

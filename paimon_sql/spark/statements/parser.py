@@ -120,6 +120,12 @@ class PaimonParser(Proxy):
         self.place = place  # current in the session that this one is cloned from
         _PARSERS[self.toString()] = self
 
+    def restrict_variables(self) -> None:
+        """Replace only variables that a server's client may read. Raises `UnsupportedFeatureError` if that is
+        impossible.
+        """
+        self.variables = client_variables(self.jvm, self.delegate)
+
     def parsePlan(self, text: str) -> Any:
         if (
             binds_late(self.jvm)
@@ -427,7 +433,7 @@ def restrict_variables(jvm: Jvm, session: JavaObject) -> None:
         if ours is None:
             client_variables(jvm, parser)
         else:
-            ours.variables = client_variables(jvm, ours.delegate)
+            ours.restrict_variables()
         return parser
 
     restricted(session, parser_of(session))

@@ -28,8 +28,9 @@ class EvolvedTable(SparkTable):
         super().__init__(catalog.jvm, catalog.session, catalog.catalog_name, staged.table, options)
         self.publish = staged.publish
 
-    def _write_builder(self, table: Table, info: Any) -> PaimonWriteBuilder:
-        return PaimonWriteBuilder(self.jvm, self.session, table, info, WriteRules(before_commit=self.publish))
+    def _write_builder(self, table: Table, info: Any, given: Mapping[str, str]) -> PaimonWriteBuilder:
+        rules = WriteRules(before_commit=self.publish)
+        return PaimonWriteBuilder(self.jvm, self.session, table, info, rules, given)
 
     class Java:
         implements = SparkTable.Java.implements

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -78,9 +79,8 @@ class FormatSparkTable(PartitionManagement, TableProxy):
     def newWriteBuilder(self, info: Any) -> Any:
         given = option_map(self.jvm, info.options())
         check_foreign(self.name(), given)
-        builder = FormatWriteBuilder(self.jvm, self.session, self._with_options(info.options()), info)
-        builder.given = given
-        return builder
+        table = self._with_options(info.options())
+        return FormatWriteBuilder(self.jvm, self.session, table, info, given=given)
 
     # -- TruncatableTable, partitions ---------------------------------------------------------------------------------
     def truncateTable(self, options: Any = None) -> bool:
@@ -258,8 +258,9 @@ class FormatWriteBuilder(OverwritingBuilder[FormatTable]):
         info: Any,
         before_commit: Callable[[], None] | None = None,
         replaced: FormatTable | None = None,
+        given: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        super().__init__(jvm)
+        super().__init__(jvm, given)
         self.session, self.table, self.schema = session, table, info.schema()
         self.before_commit, self.replaced = before_commit, replaced
 

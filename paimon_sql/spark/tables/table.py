@@ -233,13 +233,11 @@ class SparkTable(_DataTable, PartitionManagement):
         given = in_own_spelling(option_map(self.jvm, info.options()))
         check_foreign(self.name(), given)
         self._choose_target()
-        builder = self._write_builder(self._with_options(without_own(given)), info)
-        builder.given = given
-        return builder
+        return self._write_builder(self._with_options(without_own(given)), info, given)
 
-    def _write_builder(self, table: Table, info: Any) -> PaimonWriteBuilder:
+    def _write_builder(self, table: Table, info: Any, given: Mapping[str, str]) -> PaimonWriteBuilder:
         epochs = partial(EpochWrites, compactions=self.sink_compactions)
-        return table_write_builder(self.jvm, self.session, table, info, epochs)
+        return table_write_builder(self.jvm, self.session, table, info, given, epochs)
 
     # -- SupportsMetadataColumns --------------------------------------------------------------------------------------
     def metadataColumns(self) -> Any:

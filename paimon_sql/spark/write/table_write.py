@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from paimon_core.errors import UnsupportedFeatureError
@@ -18,11 +18,13 @@ MakeEpochs: TypeAlias = "Callable[[TableWriteBuilder], Any]"
 
 
 def table_write_builder(
-    jvm: Jvm, session: SessionBridge, table: Table, info: Any, epochs: MakeEpochs
+    jvm: Jvm, session: SessionBridge, table: Table, info: Any, given: Mapping[str, str], epochs: MakeEpochs
 ) -> TableWriteBuilder:
-    """Return the builder of a write. Tables with a primary key accept the output mode Update."""
+    """Return the builder of a write with the options `given`. Tables with a primary key accept the output mode
+    Update.
+    """
     kind = KeyedTableWriteBuilder if table.schema.primary_keys else TableWriteBuilder
-    return kind(jvm, session, table, info, epochs)
+    return kind(jvm, session, table, info, given, epochs)
 
 
 class TableWriteBuilder(PaimonWriteBuilder):
@@ -30,8 +32,16 @@ class TableWriteBuilder(PaimonWriteBuilder):
     its id.
     """
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, epochs: MakeEpochs) -> None:
-        super().__init__(jvm, session, table, info)
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: Table,
+        info: Any,
+        given: Mapping[str, str],
+        epochs: MakeEpochs,
+    ) -> None:
+        super().__init__(jvm, session, table, info, given=given)
         self.query, self.epochs = str(info.queryId()), epochs
 
     def build(self) -> Any:

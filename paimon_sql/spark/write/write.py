@@ -53,6 +53,9 @@ class WriteRules:
     before_commit: Callable[[], None] | None = None
 
 
+_NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
+
+
 class OverwritingBuilder(Proxy, Generic[_Table]):
     """A builder of appends. For INSERT OVERWRITE, Spark calls another of its methods, which it chooses by the session's
     setting alone. So the options of the write, `given`, override that choice.
@@ -60,8 +63,11 @@ class OverwritingBuilder(Proxy, Generic[_Table]):
 
     session: SessionBridge
     table: _Table
-    given: Mapping[str, str] = MappingProxyType({})
     overwritten: Overwrite | None = None
+
+    def __init__(self, jvm: Jvm, given: Mapping[str, str]) -> None:
+        super().__init__(jvm)
+        self.given = given
 
     def truncate(self) -> Any:
         self.overwritten = Overwrite(dynamic=overwrites_partitions(self.given) is True)
@@ -120,8 +126,16 @@ _APPEND = WriteRules()
 class PaimonWriteBuilder(OverwritingBuilder[Table]):
     """The builder of a write of rows to a table."""
 
-    def __init__(self, jvm: Jvm, session: SessionBridge, table: Table, info: Any, rules: WriteRules = _APPEND) -> None:
-        super().__init__(jvm)
+    def __init__(
+        self,
+        jvm: Jvm,
+        session: SessionBridge,
+        table: Table,
+        info: Any,
+        rules: WriteRules = _APPEND,
+        given: Mapping[str, str] = _NO_OPTIONS,
+    ) -> None:
+        super().__init__(jvm, given)
         table.check_writable()
         self.session, self.table, self.schema = session, table, info.schema()
         self.overwritten, self.operation, self.before_commit = rules.overwritten, rules.operation, rules.before_commit
