@@ -1,4 +1,5 @@
-"""A small object store on the loopback device that supports S3's protocol or OSS's dialect, with faults on request.
+"""A small object store on the loopback device that supports S3's protocol, OSS's dialect of it, or Google's XML API,
+with faults on request.
 
 It does not check signatures. Creates are atomic: a lock is held from the lookup of an object to its put.
 """
@@ -53,6 +54,8 @@ class ObjectServer:
 
     @property
     def options(self) -> dict[str, str]:
+        if self.dialect == "gs":
+            return {"fs.gs.storage.root.url": self.endpoint, "fs.gs.auth.type": "UNAUTHENTICATED"}
         if self.dialect == "oss":
             keys = {"fs.oss.accessKeyId": "id", "fs.oss.accessKeySecret": "hunter2"}
             return {"fs.oss.endpoint": self.endpoint, **keys}
@@ -67,6 +70,10 @@ class ObjectServer:
             taken = request.headers.get("x-oss-forbid-overwrite") == "true" and request.key in self.objects
             return Answer(409, "FileAlreadyExists") if taken and self.honours else None
         wanted, there = request.headers.get("if-match"), self.objects.get(request.key)
+        if self.dialect == "gs":
+            asked = request.headers.get("x-goog-if-generation-match")
+            is_met = asked is None or asked == (_generation(there) if there is not None else "0")
+            return None if is_met or not self.honours else Answer(412, "PreconditionFailed")
         if wanted is not None and there is None:
             return Answer(404, "NoSuchKey")
         is_met = not ("if-none-match" in request.headers and there is not None)
@@ -123,8 +130,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _act(self, request: Request, body: bytes) -> tuple[int, dict[str, str], bytes]:
         objects, key = self.store.objects, request.key
-        if request.method == "PUT" and "x-amz-copy-source" in request.headers:
-            source = unquote(request.headers["x-amz-copy-source"]).lstrip("/").partition("/")[2]
+        copied = request.headers.get("x-amz-copy-source") or request.headers.get("x-goog-copy-source")
+        if request.method == "PUT" and copied:
+            source = unquote(copied).lstrip("/").partition("/")[2]
             if source not in objects:
                 return _error(Answer(404, "NoSuchKey"))
             objects[key] = objects[source]
@@ -136,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
             if refusal := self.store.refuses(request):
                 return _error(refusal)
             objects[key] = body
-            return 200, {"ETag": _etag(body)}, b""
+            return 200, _tags(body), b""
         if request.method == "POST":
             return self._post(request, body)
         if request.method == "DELETE":
@@ -212,7 +220,7 @@ def _error(answer: Answer) -> tuple[int, dict[str, str], bytes]:
 
 
 def _content(data: bytes, asked: str | None) -> tuple[int, dict[str, str], bytes]:
-    headers = {"ETag": _etag(data)}
+    headers = _tags(data)
     if asked is None:
         return 200, headers, data
     first, _, last = asked.removeprefix("bytes=").partition("-")
@@ -221,6 +229,15 @@ def _content(data: bytes, asked: str | None) -> tuple[int, dict[str, str], bytes
         return _error(Answer(416, "InvalidRange"))
     end = min(int(last) + 1, len(data)) if first and last else len(data)
     return 206, {**headers, "Content-Range": f"bytes {begin}-{end - 1}/{len(data)}"}, data[begin:end]
+
+
+def _tags(data: bytes) -> dict[str, str]:
+    return {"ETag": _etag(data), "x-goog-generation": _generation(data)}
+
+
+def _generation(data: bytes) -> str:
+    """Return a number that differs between contents, as Google numbers the versions of an object."""
+    return str(int(hashlib.sha256(data).hexdigest()[:12], 16) + 1)
 
 
 def _etag(data: bytes) -> str:

@@ -6,6 +6,7 @@ answer requests are repeated.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ T = TypeVar("T")
 _CONNECT, _READ, _FIRST_READ, _LONGEST = "5s", "30s", "7s", "1h"
 _RETRIES, _RETRY_TIMEOUT = 8, timedelta(seconds=60)
 _LOCAL_HOST = re.compile(r"https?://(?:localhost|\d+\.\d+\.\d+\.\d+|\[)")
+_GOOGLE, _OF_ACCOUNT = "https://storage.googleapis.com", ("client_email", "private_key", "private_key_id")
 _AZURE_HOST = re.compile(r"([a-z0-9]+)\.(?:dfs|blob)\.(core\.[\w.]+)")
 
 
@@ -191,6 +193,9 @@ def _gcs(stores: Any, bucket: str, found: Settings, more: dict[str, Any]) -> Any
     if endpoint := found.get("endpoint"):
         config["base_url"] = endpoint.rstrip("/")
     if found.is_on("anonymous") or found.get("auth_type").upper() == "UNAUTHENTICATED":
+        # With `skip_signature` alone, the client requests a token for a put.
+        none = {"gcs_base_url": config.pop("base_url", _GOOGLE), "disable_oauth": True}
+        config["service_account_key"] = json.dumps({**none, **dict.fromkeys(_OF_ACCOUNT, "")})
         config["skip_signature"] = True
     return stores.GCSStore(bucket, config=config, **more)
 

@@ -94,7 +94,7 @@ _BY_WORDS: tuple[tuple[tuple[str, ...], _Cause], ...] = (
 )
 _NO_KEYS = _Cause(
     "there are no credentials",
-    "set the catalog options s3.access-key and s3.secret-key, or sign in as your storage needs it",
+    "set the keys of this storage as catalog options (docs/storages.md), or sign in as your storage needs it",
 )
 
 

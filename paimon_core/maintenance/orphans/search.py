@@ -148,6 +148,7 @@ def _metadata_folders(store: TableStore) -> Iterator[SearchedFolder]:
     yield SearchedFolder(paths.manifest_dir, FolderKind.MANIFESTS)
     yield SearchedFolder(paths.index_dir, FolderKind.INDEXES)
     yield SearchedFolder(paths.statistics_dir, FolderKind.STATISTICS)
+    yield SearchedFolder(paths.turn_dir, FolderKind.METADATA)
     for branch in branch_stores(store):
         own = branch.paths
         streams = (own.stream(user) for user in stream_users(branch))

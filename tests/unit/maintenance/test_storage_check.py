@@ -97,7 +97,7 @@ def test_a_winner_without_an_answer_proves_nothing_against_a_storage(tmp_path: P
     assert found["commit"].result == OK and "1 writers got no answer" in found["commit"].detail
 
 
-@pytest.mark.parametrize("dialect", ["s3", "oss"])
+@pytest.mark.parametrize("dialect", ["s3", "oss", "gs"])
 @pytest.mark.parametrize("honours", [True, False])
 def test_an_object_store(dialect: str, honours: bool) -> None:
     with object_server(dialect=dialect, honours=honours) as server:

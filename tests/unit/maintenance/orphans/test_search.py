@@ -47,6 +47,7 @@ def litter(history: History) -> list[Path]:
     root = Path(history.store.root)
     names = [f"bucket-0/data-{U}-0.parquet", f"manifest/manifest-{U}-0", f"index/index-{U}-0", f"statistics/stat-{U}-0"]
     names += [f"bucket-9/data-{U}-1.parquet.index", "snapshot/.snapshot-2.0123456789abcdef0123456789abcdef.tmp"]
+    names += ["upkeep/.turn-2.0123456789abcdef0123456789abcdef.tmp"]
     for name in names:
         (root / name).parent.mkdir(exist_ok=True)
         (root / name).write_text("12345")
@@ -57,6 +58,7 @@ def test_orphans_are_deleted_and_all_else_stays(history: History) -> None:
     lost = litter(history)
     store = history.fresh()
     names = ("bucket-0/dir", "notes.txt", "snapshot/readme", f"bucket-0/data-{U}-0.managed.blob", "manifest/x")
+    names += ("upkeep/turn-1", "upkeep/notes")
     others = [Path(store.root, n) for n in names]
     others[0].mkdir()
     for path in others[1:]:
