@@ -20,6 +20,7 @@ from tests.support.examples import GATE_EXAMPLES
 from tests.support.gate import mark_gate
 from tests.support.hive_server import HiveServer, start_hive
 from tests.support.quick_jvm import ARCHIVED, QUICK_JVM
+from tests.support.remote_storage import RemoteStorage
 from tests.support.root_settings import without_new_catalogs
 from tests.support.surroundings import Surroundings
 
@@ -174,14 +175,22 @@ def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def spark(root_session: object, warehouse: str, surroundings: Surroundings | None) -> Iterator[object]:
+def catalog_options(request: pytest.FixtureRequest) -> dict[str, str]:
+    """The options of the catalog `paimon`: a new folder of the storage that the environment names, or of this disk."""
+    remote = RemoteStorage.given()
+    return {"warehouse": request.getfixturevalue("warehouse")} if remote is None else remote.warehouse()
+
+
+@pytest.fixture
+def spark(root_session: object, catalog_options: dict[str, str], surroundings: Surroundings | None) -> Iterator[object]:
     """A new session whose current catalog is `paimon`, on an empty warehouse."""
     import paimon_sql  # noqa: PLC0415
 
     with without_new_catalogs(root_session):
         session = root_session.newSession()  # type: ignore[attr-defined]
         session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
-        session.conf.set("spark.sql.catalog.paimon.warehouse", warehouse)
+        for key, value in catalog_options.items():
+            session.conf.set(f"spark.sql.catalog.paimon.{key}", value)
         if surroundings is not None:
             surroundings.enter(session)
         paimon_sql.install(session)

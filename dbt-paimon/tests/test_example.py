@@ -15,6 +15,8 @@ import pytest
 import yaml
 from dbt.cli.main import dbtRunner
 
+from tests.support.remote_storage import RemoteStorage
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "dbt"
 # rows come slowly, and there is no end of them: the run cannot be done when it is killed
 _SLOW = "select id as customer_id, 'x' as first_name from range(0, 10000000000000, 1, 2) where hash(id) % 1000000 = 0"
@@ -28,6 +30,9 @@ def project(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     profiles = yaml.safe_load((folder / "profiles.yml").read_text(encoding="utf-8"))
     target = profiles["jaffle_lake"]["outputs"]["dev"]
     target |= {"catalog": "jaffle", "warehouse": str(folder / "lake"), "master": "local[2]"}
+    if (remote := RemoteStorage.given()) is not None:
+        options = remote.warehouse()
+        target |= {"warehouse": options.pop("warehouse"), "catalog_options": options}
     (folder / "profiles.yml").write_text(yaml.safe_dump(profiles), encoding="utf-8")
     yield folder
     spark.catalog.setCurrentCatalog("paimon")

@@ -17,10 +17,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from paimon_core.io.local import LocalFileIO
+from paimon_core.io.objects.store import ObjectStoreFileIO
 from paimon_sql.spark.workers import daemon
 from tests.support.killing import CHANGES
 
 _OF_WORKERS = "TESTS_COUNTED_OPERATIONS"
+_CALLS = (  # of an object store, those that change objects
+    "write_bytes", "open_output", "replace_file", "replace_tagged", "create_exclusive", "delete", "delete_many_below",
+    "delete_dir", "copy_file", "make_dirs",
+)  # fmt: skip
 _CREATED, _MOVED_HERE, _DELETED = 0x100, 0x80, 0x200  # of inotify(7)
 _EVENT = struct.Struct("iIII")
 
@@ -51,6 +56,8 @@ class Operations:
         for name in CHANGES:
             setattr(os, name, self._counted(getattr(os, name)))
         setattr(LocalFileIO, "open_output", self._counted(LocalFileIO.open_output))  # noqa: B010  a method of a class
+        for name in _CALLS:
+            setattr(ObjectStoreFileIO, name, self._counted(getattr(ObjectStoreFileIO, name)))
 
     def of_workers(self) -> dict[str, str]:
         """Settings of Spark with which its Python workers count, too."""

@@ -1,12 +1,14 @@
 """A driver with one streaming query into a table, which is killed (SIGKILL) before a file operation of its epochs.
 
-    python -m tests.faults.writer_driver WAREHOUSE FOLDER KIND KILL_AT
+    python -m tests.faults.writer_driver OPTIONS FOLDER KIND KILL_AT
 
-prints how many file operations there were where it was not killed; 0 kills nothing. It leads a process group.
+OPTIONS are those of the catalog, as JSON. It prints how many file operations there were where it was not killed; 0
+kills nothing. It leads a process group.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -28,11 +30,11 @@ OPTIONS = {
 }
 
 
-def main(warehouse: str, folder: str, kind: str, kill_at: int) -> None:
+def main(options: dict[str, str], folder: str, kind: str, kill_at: int) -> None:
     checkpoint, counter = f"{folder}/checkpoint", f"{folder}/operations"
     operations = Operations(counter, kill_at, os.getpgrp())
     settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.log.level": "OFF"}
-    spark = paimon_sql.connect(warehouse, **settings, **operations.of_workers())
+    spark = paimon_sql.connect(**options, **settings, **operations.of_workers())
     spark.sql(f"CREATE TABLE IF NOT EXISTS t ({TABLES[kind]}) TBLPROPERTIES ({OPTIONS[kind]})")
     rows = spark.readStream.schema("k INT, v INT").option("maxFilesPerTrigger", "1").json(f"{folder}/source")
     writer = rows.writeStream.option("checkpointLocation", checkpoint).trigger(availableNow=True)
@@ -44,4 +46,4 @@ def main(warehouse: str, folder: str, kind: str, kill_at: int) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4], int(sys.argv[4]))
+    main(json.loads(sys.argv[1]), *sys.argv[2:4], int(sys.argv[4]))

@@ -21,6 +21,7 @@ from pyspark.errors import PySparkException
 import paimon_sql
 from tests.support.comparison import cells, difference
 from tests.support.golden import GOLDEN, REFUSED_TABLES, golden_checks, golden_names, system_table_columns
+from tests.support.remote_storage import RemoteStorage, put_folder
 from tests.support.spark_versions import spark_minor
 
 pytestmark = pytest.mark.spark
@@ -36,13 +37,19 @@ WITH_COMMON = frozenset(golden_names()[::9])
 @pytest.fixture(scope="module")
 def golden(root_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session whose catalog holds the tables, a copy of them."""
-    warehouse = tmp_path_factory.mktemp("golden") / "warehouse"
-    shutil.copytree(GOLDEN / "warehouse", warehouse)
+    remote = RemoteStorage.given()
+    local = tmp_path_factory.mktemp("golden") / "warehouse"
+    options = {"warehouse": str(local)} if remote is None else remote.warehouse()
+    if remote is None:
+        shutil.copytree(GOLDEN / "warehouse", local)
+    else:
+        put_folder(GOLDEN / "warehouse", options)
     session = root_session.newSession()
     session.conf.set("spark.sql.catalog.paimon", "paimon_sql.SparkCatalog")
-    session.conf.set("spark.sql.catalog.paimon.warehouse", str(warehouse))
+    for key, value in options.items():
+        session.conf.set(f"spark.sql.catalog.paimon.{key}", value)
     yield paimon_sql.install(session)
-    shutil.rmtree(warehouse)
+    shutil.rmtree(local, ignore_errors=True)
 
 
 @pytest.mark.parametrize("table", golden_names())
@@ -52,7 +59,7 @@ def test_golden(golden: Any, table: str) -> None:
     checks = [c for c in checks if not any(w in c["query"] and spark_minor() < v for w, v in NOT_BEFORE.items())]
     refusal, refused = REFUSED_TABLES.get(table), 0
     wrong = []
-    for check, problem in _problems(golden, checks):
+    for check, problem in problems(golden, checks):
         expected = _refusal_of(check["query"])
         if expected is None and refusal is not None and problem is not None:
             expected, refused = refusal, refused + 1
@@ -80,7 +87,7 @@ def _refusal_of(query: str) -> str | None:
     return next((message for pattern, message in REFUSED_QUERIES.items() if re.search(pattern, query)), None)
 
 
-def _problems(session: Any, checks: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str | None]]:
+def problems(session: Any, checks: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str | None]]:
     """Each check with why it does not hold; those of equal columns are asked in one statement."""
     by_columns = defaultdict(list)
     for check in checks:

@@ -7,6 +7,9 @@ and a process each that compacts, expires snapshots, makes and deletes tags, mak
 orphans. One of all these is killed (SIGKILL) every so many seconds, if there was a commit meanwhile, and starts again:
 a server, which has imported everything, forks the next one within 10 ms. What is wrong ends the command with an error.
 
+`python -m tests.storages s3 python -m tests.stress …` has the tables on S3, see `tests/storages/__main__.py`. There,
+the turn of a killed process ends after twenty seconds.
+
 Tables are kept in memory where there is room: what a process wrote survives its death there as on a disk, and a commit
 takes less time. What a disk keeps that loses its power is tested by `tests/faults/test_power_cut.py`.
 """
@@ -25,6 +28,7 @@ from tests.simulation.planted_bugs import BUGS
 from tests.stress.processes import Killed, kill_and_check
 from tests.stress.rows import KINDS
 from tests.stress.run import Run
+from tests.support.remote_storage import RemoteStorage
 
 _MEMORY, _ROOM = Path("/dev/shm"), 2**31  # bytes that a run may take
 
@@ -63,6 +67,7 @@ def main() -> None:
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the processes are ended, too
 
+    remote = RemoteStorage.given()
     each = math.ceil(given.commits / len(given.table))
     total = kills = 0
     for table in given.table:
@@ -75,6 +80,7 @@ def main() -> None:
                 orphan_age=given.orphan_age,
                 pause=given.pause,
                 planted=given.plant,
+                remote={} if remote is None else remote.warehouse(),
             )
             killed = kill_and_check(run, given.kill_every, given.seconds)
         print(shown(table, killed), flush=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 from paimon_core.io.file_io import is_temporary
+from paimon_core.io.side_by_side import missing_paths, side_by_side
 from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.references import NeededFiles, branch_stores, versions_of
 from paimon_core.store.branches import branch_names
@@ -20,7 +20,7 @@ from tests.support.all_tags import list_tags
 from tests.support.stored import compact
 
 FOREVER = 2**62  # as a moment: everything is older
-_FOLDERS = ("manifest/*", "index/*", "statistics/*", "**/bucket-*/*")
+_FOLDERS = ("manifest", "index", "statistics")
 
 
 def check_rows(
@@ -102,7 +102,7 @@ def _check_names(run: Run, table: Table) -> None:
 
 def _check_versions(run: Run, table: Table, tried: frozenset[Commit]) -> None:
     """Every snapshot and tag of every branch has its files, and rows that whole commits make."""
-    missing = {path for path in _needed(table) if not Path(path).exists()}
+    missing = missing_paths(table.store.io, sorted(_needed(table)))
     assert not missing, f"{len(missing)} files are missing: {sorted(missing)[:5]}"
     for store in branch_stores(table.store):
         for snapshot in (*list_snapshots(store), *(t.snapshot for t in list_tags(store))):
@@ -119,7 +119,21 @@ def _needed(table: Table) -> set[str]:
 
 def _unneeded(table: Table) -> set[str]:
     """Files of commits that no version names, and temporary ones."""
-    root = Path(table.store.root)
-    files = {path for pattern in _FOLDERS for path in root.glob(pattern)}
-    temporary = {path for path in root.glob("**/.*") if is_temporary(path.name)}
-    return {str(path) for path in files | temporary if path.is_file()} - _needed(table)
+    root, io, found = table.store.root, table.store.io, set[str]()
+    folders = [root]
+    while folders:
+        entries = [
+            entry for listed in side_by_side(io, lambda folder: list(io.list(folder)), folders) for entry in listed
+        ]
+        folders = [entry.path for entry in entries if entry.is_dir]
+        found |= {
+            entry.path
+            for entry in entries
+            if not entry.is_dir and (is_temporary(entry.name) or _is_of_commits(root, entry.path))
+        }
+    return found - _needed(table)
+
+
+def _is_of_commits(root: str, path: str) -> bool:
+    folder, _, _ = path.removeprefix(f"{root}/").rpartition("/")
+    return folder in _FOLDERS or folder.rpartition("/")[2].startswith("bucket-")

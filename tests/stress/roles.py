@@ -8,15 +8,17 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from unittest.mock import patch
 
 from paimon_core.commit.commit import compact_manifests
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.insert import insert_rows
 from paimon_core.lsm.strategy import Strategy
+from paimon_core.maintenance import turns
 from paimon_core.maintenance.branches import create_branch, delete_branch
 from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
@@ -168,8 +170,21 @@ UPKEEP = {a.__name__: Upkeep(a.__name__, a) for a in (compact, expire, tag, fork
 ROLES: dict[str, Callable[[Run, int], None]] = {"write": write, "read": read, **UPKEEP}
 
 
+@contextmanager
+def _turns_that_end_soon() -> Iterator[None]:
+    """On remote storages, the turn of a killed process ends after ten minutes: let it end after twenty seconds."""
+    with (
+        patch.object(turns, "_LASTING", 20.0),
+        patch.object(turns, "_RENEWED_AFTER", 4.0),
+        patch.object(turns, "_GIVEN_UP_AFTER", 10.0),
+        patch.object(turns, "_PATIENCE", 5.0),
+    ):
+        yield
+
+
 def play(role: str, run: Run, number: int) -> None:
     """All that a process of a run does; what it took of processors is written down if it comes to an end."""
-    with next((bug.plant() for bug in BUGS if bug.name == run.planted), nullcontext()):
+    turns_end = _turns_that_end_soon() if run.remote else nullcontext()
+    with turns_end, next((bug.plant() for bug in BUGS if bug.name == run.planted), nullcontext()):
         ROLES[role](run, number)
     run.journal("processors").add(role, time.process_time())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from paimon_core.io.local import LocalFileIO
@@ -14,6 +15,7 @@ from paimon_core.store.branches import open_branch
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.table import Table
+from paimon_sql.catalog.base import Catalog
 from paimon_sql.catalog.load import load_catalog
 from tests.stress.journal import Journal
 from tests.stress.rows import KINDS, Commit, Kind, Row
@@ -36,6 +38,8 @@ class Run:
     orphan_age: float  # seconds after which a file that no version needs counts as an orphan
     pause: float = 1.0  # seconds between acts of upkeep, and between reads
     planted: str = ""  # a mistake that all processes make, by its name in tests/simulation/planted_bugs.py
+    # the options of a catalog on a remote storage; without them, the table is in `folder`
+    remote: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def kind(self) -> Kind:
@@ -51,12 +55,16 @@ class Run:
 
     def create(self) -> None:
         schema = new_table_schema(fields(p=INT, k=BIGINT, v=BIGINT), options=UPKEEP | dict(self.kind.options))
-        load_catalog({"warehouse": str(self.folder)}).create_table(T, schema)
+        self._catalog().create_table(T, schema)
 
     def open(self) -> Table:
         """The table as a process sees it that comes to it first."""
-        table = load_catalog({"warehouse": str(self.folder)}).load_table(T)
-        return Table(replace(table.store, io=LocalFileIO(), cache=MetadataCache()))
+        table = self._catalog().load_table(T)
+        io = table.store.io if self.remote else LocalFileIO()
+        return Table(replace(table.store, io=io, cache=MetadataCache()))
+
+    def _catalog(self) -> Catalog:
+        return load_catalog(self.remote or {"warehouse": str(self.folder)})
 
     def open_to_write(self, writer: int) -> Table:
         """The table as a writer sees it: every second one leaves compaction and expiry to others, as most do that are
