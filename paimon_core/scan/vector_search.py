@@ -189,17 +189,18 @@ def _allowed(store: TableStore, rows: Rows, has_condition: bool, probe: IndexPro
                 ids = batch.column(0).to_numpy() - start
                 found[ids[(ids >= 0) & (ids < len(found))]] = True
             continue
+        kept = decode_row_ids("<split>", split.row_ids) if split.row_ids else None
         for of in row_ranges(split.files):
             known = np.ones(of.count, dtype=np.bool_)
+            if kept is not None:
+                known[:] = False
+                known[np.asarray((kept & _span(of.first, of.first + of.count)).to_array(), np.int64) - of.first] = True
             deletion = split.deletions_by_file.get(of.anchor.file_name)
             if deletion is not None:
                 known[read_deletions(store, deletion, of.count)] = False
             low, high = max(start, of.first), min(end, of.first + of.count)
             if low < high:
                 found[low - start : high - start] = known[low - of.first : high - of.first]
-        if split.row_ids:
-            kept = decode_row_ids("<split>", split.row_ids)
-            found &= np.isin(np.arange(start, end), np.asarray((kept & _span(start, end)).to_array()))
     return found
 
 

@@ -49,6 +49,9 @@ _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+_POSITION = re.compile(r"FieldPath\(([0-9]+)")
+
+
 class _UnknownFormError(Exception):
     """An expression that is not understood."""
 
@@ -74,6 +77,11 @@ def condition_in(expression: pc.Expression, fields: Mapping[str, DataField], sch
         if found.arrow.equals(expression):
             return found.bound
     return None
+
+
+def positions_in(expression: pc.Expression) -> list[int]:
+    """Return the positions of columns in an expression, as in `pc.field(0)`. Texts in it may add others."""
+    return [int(number) for number in _POSITION.findall(str(expression))]
 
 
 def _words(text: str) -> Iterator[tuple[str, str]]:

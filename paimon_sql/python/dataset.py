@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
-from paimon_sql.python.arrow_filters import condition_in
+from paimon_sql.python.arrow_filters import condition_in, positions_in
 from paimon_sql.python.scan import TableScan, scan_fields
 from paimon_sql.python.where.bound import condition_of
 from paimon_sql.python.where.condition import Condition
@@ -114,6 +114,10 @@ def _watched(rows: pa.RecordBatchReader, notify: Callable[[PaimonError], object]
 
 
 def _names_in(filter: pc.Expression | None, schema: pa.Schema) -> set[str]:  # noqa: A002
-    """The columns that a filter may use: Arrow's text of a filter contains their names."""
-    text = "" if filter is None else str(filter)
+    """The columns that a filter may use: Arrow's text of a filter contains their names, or positions among all."""
+    if filter is None:
+        return set()
+    if positions_in(filter):
+        return set(schema.names)
+    text = str(filter)
     return {name for name in schema.names if name in text}

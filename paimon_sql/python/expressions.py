@@ -16,7 +16,7 @@ from pyarrow import acero
 from paimon_core.arrow.types import arrow_schema, plain_schema
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.spec.types import DataField
-from paimon_sql.python.arrow_filters import condition_in
+from paimon_sql.python.arrow_filters import condition_in, positions_in
 from paimon_sql.python.chars import with_spaces
 from paimon_sql.python.where.bound import COLUMN, OPAQUE, Bound, condition_of
 from paimon_sql.python.where.coercion import spark_type
@@ -40,8 +40,7 @@ def bind_expression(expression: pc.Expression, fields: Sequence[DataField]) -> B
     if found is not None:
         return found
     _check(expression, fields)
-    known = [f for f in fields if f.name in str(expression)]  # the text has the names of all columns that it uses
-    used = [f for f in known if _needs(expression, known, f)]
+    used = _used(expression, fields)
     parts = [Bound(COLUMN, spark_type(f.type), value=f.name) for f in used]
     return condition_of(OPAQUE, *parts, value=ArrowForm(expression, tuple(used)))
 
@@ -87,6 +86,17 @@ def _check(expression: pc.Expression, fields: Sequence[DataField]) -> None:
         raise InvalidOptionError(f"where cannot be {expression}: it is of type {found}, not a condition.")
 
 
+def _used(expression: pc.Expression, fields: Sequence[DataField]) -> Sequence[DataField]:
+    """Return the columns to evaluate an expression on. Where it has positions of columns, these stay as they are."""
+    text = str(expression)
+    known = [f for f in fields if f.name in text]  # the text has the names of all columns that the expression uses
+    positions = positions_in(expression)
+    if positions:
+        last = max(*positions, *(i for i, f in enumerate(fields) if f in known), 0)
+        return fields[: last + 1]
+    return [f for f in known if _needs(expression, known, f)]
+
+
 def _needs(expression: pc.Expression, fields: Sequence[DataField], field: DataField) -> bool:
     try:
         _type_of(expression, [f for f in fields if f is not field])
@@ -101,8 +111,8 @@ def _type_of(expression: pc.Expression, fields: Sequence[DataField]) -> pa.DataT
 
 
 def _evaluated(expression: pc.Expression, columns: Sequence[pa.Array], schema: pa.Schema, count: int) -> pa.Array:
-    names = [*schema.names, _COUNTED]  # the last column keeps the number of rows
-    rows = pa.table([*columns, pa.nulls(count)], names=names)
+    # without columns, a column keeps the number of rows
+    rows = pa.table(columns, names=schema.names) if columns else pa.table([pa.nulls(count)], names=[_COUNTED])
     steps = [
         acero.Declaration("table_source", acero.TableSourceNodeOptions(rows)),
         acero.Declaration("project", acero.ProjectNodeOptions([expression], [_RESULT])),

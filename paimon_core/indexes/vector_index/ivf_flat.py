@@ -89,7 +89,7 @@ class IvfFlatFile:
             raise damaged(self._path, f"the ids of list {number} do not decode ({e})") from e
         fits = len(deltas) == count and id_bytes == len(data) - _LIST_HEAD.size and 0 <= base < self._rows
         ids: Ids = base + np.cumsum(deltas)
-        if not fits or deltas.max() > self._rows or ids[-1] >= self._rows:
+        if not fits or deltas.max() > self._rows or ids[-1] >= self._rows or (deltas[1:] < 1).any():
             raise damaged(self._path, f"list {number} has other ids than {count} of its {self._rows} rows")
         return ids
 

@@ -55,6 +55,23 @@ def test_an_expression_selects_the_rows_that_arrow_selects(table: PaimonTable, n
     assert sum(part.to_arrow().num_rows for part in parts) == found.count()
 
 
+def test_positions_of_columns(table: PaimonTable) -> None:
+    """A column may be named by its position among all columns, whichever columns are read."""
+    everything, names = table.scan().to_arrow(), table.schema.names
+    number = names.index("identity")
+    for where in (
+        pc.field(number) > 3,
+        (pc.field(number) > 3) & (pc.field("name") > "a"),
+        pc.field(number).isin([2, 4]) | pc.field("r", "x").is_null(),
+    ):
+        expected = everything.filter(where)["id"].to_pylist()
+        assert table.scan(["id"], where=where).to_arrow()["id"].to_pylist() == expected
+        read = table.scan().to_dataset().to_table(columns=["id"], filter=where)
+        assert read["id"].to_pylist() == expected
+    with pytest.raises(ColumnNotFoundError):
+        table.scan(where=pc.field(1000) > 3)
+
+
 def test_what_prunes_and_what_is_read(table: PaimonTable) -> None:
     found = table.scan(["id"], where=(pc.field("id") > 6) & (pc.field("name") != "a"))
     assert "pushed filters: id > 6, name" in found.explain()

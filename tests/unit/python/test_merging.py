@@ -182,6 +182,20 @@ def test_the_key_may_get_a_value_that_the_condition_requires(table: PaimonTable)
     assert rows(table) == [(1, "x", 8), (2, "b", 2), (3, "y", 9)]
 
 
+def test_the_key_gets_no_value_of_another_cast(lake: PaimonCatalog) -> None:
+    """Where `05` is cast to 5, the row would have two keys."""
+    made = lake.create_table(
+        "shop.t", pa.schema([("k", pa.string()), ("v", pa.int64())]), primary_key="k", options={"bucket": "1"}
+    )
+    made.upsert([{"k": "05", "v": 1}])
+    source = pa.table({"k": ["05"], "v": [2]})
+    for value in ("cast(source.k AS INT)", "cast(source.k AS DOUBLE)"):
+        with pytest.raises(UnsupportedFeatureError, match="'k' belongs to the primary key"):
+            made.merge(source, on="k", when_matched={"k": value, "v": "source.v"})
+    made.merge(source, on="k", when_matched={"k": "source.k", "v": "source.v"})
+    assert made.scan().to_arrow().to_pylist() == [{"k": "05", "v": 2}]
+
+
 def test_constraints_hold_for_the_rows_that_change(lake: PaimonCatalog) -> None:
     plain = lake.create_table("shop.p", SCHEMA, options=check("v < 10", "v"))
     plain.append(as_dicts([(1, "a", 1)]))

@@ -148,6 +148,15 @@ def test_rows_behind_the_range_of_a_file() -> None:
             opened(kind, made(kind), rows=int(rows_of()[-1])).nearest(vectors()[0], ROWS, WIDE.get(kind, ROWS), None)
 
 
+def test_a_list_that_has_a_row_twice() -> None:
+    data = made(IVF_FLAT, nlist="1")
+    ((offset, _, id_bytes),) = opened(IVF_FLAT, data).head.table.tolist()
+    at = offset + 12 + id_bytes - 1
+    assert data[at]
+    with pytest.raises(CorruptFileError, match="other ids"):
+        opened(IVF_FLAT, data[:at] + b"\0" + data[at + 1 :]).nearest(vectors()[0], 10, None, None)
+
+
 def test_storage_errors_of_a_search_by_the_library() -> None:
     data, failing = made("ivf-pq"), False
 

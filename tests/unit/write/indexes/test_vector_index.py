@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from paimon_core.arrow.nearest import VectorQuery
 from paimon_core.errors import (
     CommitConflictError,
     CorruptFileError,
@@ -18,11 +19,15 @@ from paimon_core.errors import (
     InvalidOptionError,
     UnsupportedFeatureError,
 )
+from paimon_core.indexes.global_index.grouped_rows import RowIds, encode_row_ids
 from paimon_core.indexes.vector_index.layout import VECTOR_INDEXES
 from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
+from paimon_core.scan.derived_tables import DerivedTable
+from paimon_core.scan.vector_search import indexed_search, search_file
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.message import CommitMessage
+from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
@@ -126,6 +131,21 @@ def test_deleted_rows_and_compaction(tmp_path: Path) -> None:
     compact(table)
     assert found(tmp_path, [3.25, 0.0], 3) == [2, 5, 1]
     assert found(tmp_path, [3.25, 0.0], 20) == [2, 5, 1, 6, 0, 7]
+
+
+def test_chosen_rows_of_several_splits(tmp_path: Path) -> None:
+    """Each split has its own chosen rows; a split without any is searched whole."""
+    table = new_table(tmp_path, target_file_row_num="2")
+    insert(table, rows(*range(6)))
+    index(table)
+    query = VectorQuery.of(table.schema.field_by_name["v"], [0.0, 0.0], 9, {}, {})
+    (probe,) = indexed_search(table.store, table.plan(table.latest_snapshot(), None, DerivedTable.ROWS), query).probes
+    (split,) = probe.splits
+    parts = [replace(split, files=of.all_files) for of in row_ranges(split.files)]
+    chosen = (encode_row_ids(RowIds([1])), encode_row_ids(RowIds([2])), b"")
+    splits = tuple(replace(part, row_ids=ids) for part, ids in zip(parts, chosen, strict=True))
+    found = search_file(table.store, query, lambda *_: iter(()), False, replace(probe, splits=splits))
+    assert np.frombuffer(found.ids, np.int64).tolist() == [1, 2, 4, 5]
 
 
 def test_updates_of_vectors(tmp_path: Path) -> None:
