@@ -49,8 +49,13 @@ def marked_cases() -> Iterator[Any]:
 
 @pytest.mark.parametrize("case_id", [*marked_cases()])
 def test_case(spark: Any, tmp_path: Path, case_id: str) -> None:
+    run_case(spark, tmp_path / "files", case_id)
+
+
+def run_case(spark: Any, files: Path, case_id: str) -> None:
+    """Run the steps of a case in a session, and check what comes back. `files` is the folder of a case's files."""
     for number, step in enumerate(CASES[case_id]["steps"], 1):
-        text = (step.get("sql") or step["query"]).replace("{tmp}", str(tmp_path / "files"))
+        text = (step.get("sql") or step["query"]).replace("{tmp}", str(files))
         where = f"step {number}: {text}"
         if "error" in step:
             with pytest.raises(Exception) as raised:  # noqa: PT011  the message is what counts
