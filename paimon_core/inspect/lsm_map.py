@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -12,15 +11,16 @@ from typing import Any
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.lsm.compaction import LevelRun, level_runs
-from paimon_core.lsm.runs import KeyRange, key_range
+from paimon_core.lsm.runs import KeyOrder, KeyRange, key_range
 from paimon_core.options import PARTITION_DEFAULT_NAME, PK_CLUSTERING_OVERRIDE
 from paimon_core.scan.time_travel import snapshot_of_options
-from paimon_core.spec.binary_row import decode_row
-from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DeletionFile
 from paimon_core.store.features import check_selectable
 from paimon_core.store.indexes.index_files import deletion_files
-from paimon_core.store.manifests import live_files
+from paimon_core.store.live_table import live_table, run_counts
+from paimon_core.store.manifests import data_manifests, live_columns
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.text import key_text, partition_path
 from paimon_core.write.compaction.bucket import due_unit
@@ -108,18 +108,27 @@ def lsm_map(store: TableStore, partition: str | None = None, bucket: int | None 
             f"Table {store.name} has no LSM trees with key ranges: {reason}. Draw its files instead."
         )
     snapshot = snapshot_of_options(store, store.zone)
-    found: dict[tuple[bytes, int], list[ManifestEntry]] = defaultdict(list)
-    for entry in live_files(store, snapshot).values():
-        if entry.bucket >= 0:
-            found[entry.partition, entry.bucket].append(entry)
-    chosen = _chosen(store, found, partition, bucket)
+    runs = run_counts(live_table(store, snapshot))
+    chosen = _chosen(store, runs, partition, bucket)
     deletions = deletion_files(store, snapshot) if snapshot is not None else {}
-    ranked = sorted(chosen, key=lambda key: (-len(level_runs(e.file for e in found[key])), key[1], key[0]))
-    maps = [
-        _bucket_map(store, chosen[key], key[1], [e.file for e in found[key]], deletions.get(key, {}))
-        for key in ranked[:MOST_BUCKETS]
-    ]
+    ranked = sorted(chosen, key=lambda key: (-runs[key], key[1], key[0]))[:MOST_BUCKETS]
+    found = _files_of(store, snapshot, ranked)
+    maps = [_bucket_map(store, chosen[key], key[1], found[key], deletions.get(key, {})) for key in ranked]
     return LsmMap(None if snapshot is None else snapshot.id, tuple(maps), len(chosen))
+
+
+def _files_of(
+    store: TableStore, snapshot: Snapshot | None, keys: Collection[tuple[bytes, int]]
+) -> dict[tuple[bytes, int], list[DataFileMeta]]:
+    """Return the files of some buckets. Only their entries become objects."""
+    found: dict[tuple[bytes, int], list[DataFileMeta]] = {key: [] for key in keys}
+    for manifest, rows in () if snapshot is None else live_columns(store, data_manifests(store, snapshot)):
+        codes, buckets = manifest.partition_codes[rows], manifest.buckets[rows]
+        numbers = {partition: code for code, partition in enumerate(manifest.partitions)}
+        for partition, bucket in keys:
+            mine = rows[(codes == numbers.get(partition, -1)) & (buckets == bucket)]
+            found[partition, bucket] += [entry.file for entry in manifest.entries(mine)]
+    return found
 
 
 def _chosen(
@@ -145,7 +154,7 @@ def _bucket_map(
 ) -> BucketMap:
     key_fields = store.schema.key_fields
     ranges = {f.file_name: key_range(f, [k.type for k in key_fields]) for f in files}
-    place = _places(store, ranges.values())
+    place = _places(ranges.values())
     runs, unit = level_runs(files), due_unit(store, files, deletions)
     due = frozenset(f.file_name for f in unit.files) if unit is not None else frozenset()
     ages = {f.file_name: n / max(1, len(files) - 1) for n, f in enumerate(sorted(files, key=_written))}
@@ -202,28 +211,24 @@ def _overlap(ranges: Iterable[KeyRange]) -> int:
     return max(accumulate(step for _, _, step in sorted(bounds, key=lambda b: b[:2])), default=0)
 
 
-def _places(store: TableStore, ranges: Iterable[KeyRange]) -> dict[tuple[Any, ...], float]:
+def _places(ranges: Collection[KeyRange]) -> dict[KeyOrder, float]:
     """Return the position of each bound in the key range: by value for one numeric key, else by rank."""
-    types = [f.type for f in store.schema.key_fields]
-    bounds: dict[tuple[Any, ...], bytes] = {}
-    for r in ranges:
-        bounds |= {r.low: r.file.min_key, r.high: r.file.max_key}
-    ordered = sorted(bounds)
-    numbers = [_number(decode_row(types, bounds[b])) for b in ordered]
-    if len(types) != 1 or any(n is None for n in numbers):
+    ordered = sorted({bound for r in ranges for bound in (r.low, r.high)})
+    numbers = [_number(b) if len(b) == 1 else None for b in ordered]
+    if any(n is None for n in numbers):
         numbers = list(range(len(ordered)))
     low, high = (numbers[0], numbers[-1]) if numbers else (0, 0)
     width = float(high - low) or 1.0
     return {b: float(n - low) / width for b, n in zip(ordered, numbers, strict=True)}
 
 
-def _number(key: Sequence[Any]) -> Any:
-    """Return the first value of a key as a finite number, or None."""
-    value = key[0]
+def _number(bound: KeyOrder) -> Any:
+    """Return the first value of a bound (`bound_order`) as a finite number, or None."""
+    value = bound[0]
     if isinstance(value, bool):
         return None
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.toordinal()
-    if isinstance(value, float):
-        return value if abs(value) < 1e300 else None
+    if isinstance(value, tuple):  # a floating-point number, or a moment of nanoseconds
+        return value[1] if value[0] is False and abs(value[1]) < 1e300 else None
     return value if isinstance(value, int | Decimal) else None

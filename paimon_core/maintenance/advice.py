@@ -44,7 +44,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.consumers import list_consumers
 from paimon_core.store.features import check_selectable
 from paimon_core.store.indexes.index_files import deletion_files
-from paimon_core.store.live_table import live_table
+from paimon_core.store.live_table import live_table, run_counts
 from paimon_core.store.manifests import data_manifests, live_columns
 from paimon_core.store.snapshots import find_snapshot, history_ids, latest_snapshot
 from paimon_core.store.table_store import TableStore
@@ -195,15 +195,11 @@ def _sorted_runs(figures: Figures) -> Iterator[Advice]:
     """Buckets of a primary-key table with as many sorted runs as a compaction merges."""
     if not figures.has_primary_key:
         return
-    files = figures.files
-    each = pa.array(range(-len(files), 0), pa.int64())  # a file of level 0 is a run by itself
-    runs = files.append_column("run", pc.if_else(pc.equal(files["level"], 0), each, files["level"]))
-    counts = runs.group_by(["partition", "bucket"]).aggregate([("run", "count_distinct")])["run_count_distinct"]
-    trigger = figures.options[NUM_SORTED_RUN_TRIGGER]
-    due = counts.filter(pc.greater_equal(counts, trigger))
-    if len(due):
+    counts, trigger = run_counts(figures.files).values(), figures.options[NUM_SORTED_RUN_TRIGGER]
+    due = [count for count in counts if count >= trigger]
+    if due:
         yield Advice(
-            f"{len(due)} of {len(counts)} buckets have {trigger} or more sorted runs, up to {pc.max(due).as_py()}",
+            f"{len(due)} of {len(counts)} buckets have {trigger} or more sorted runs, up to {max(due)}",
             "each read merges all runs of a bucket",
             "{call}.compact(table => {name})",
         )

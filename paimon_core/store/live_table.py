@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import int64_array
 from paimon_core.manifests.entries import EntryColumns, Rows
@@ -34,6 +35,15 @@ def live_table(store: TableStore, snapshot: Snapshot | None) -> pa.Table:
     found = () if snapshot is None else live_columns(store, data_manifests(store, snapshot))
     batches = [pa.RecordBatch.from_arrays(list(_columns(m, rows)), schema=LIVE_FILES) for m, rows in _in_buckets(found)]
     return pa.Table.from_batches(batches, LIVE_FILES).combine_chunks()
+
+
+def run_counts(files: pa.Table) -> dict[tuple[bytes, int], int]:
+    """Return the number of sorted runs of each bucket, by partition and bucket, in the files of `live_table`."""
+    each = pa.array(range(-len(files), 0), pa.int64())  # a file of level 0 is a run by itself
+    runs = files.append_column("run", pc.if_else(pc.equal(files["level"], 0), each, files["level"]))
+    counts = runs.group_by(["partition", "bucket"]).aggregate([("run", "count_distinct")])
+    columns = (counts[name].to_pylist() for name in ("partition", "bucket", "run_count_distinct"))
+    return {(partition, bucket): count for partition, bucket, count in zip(*columns, strict=True)}
 
 
 def _in_buckets(found: Iterable[tuple[EntryColumns, Rows]]) -> Iterator[tuple[EntryColumns, Rows]]:

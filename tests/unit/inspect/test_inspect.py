@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,13 +15,15 @@ from paimon_core.inspect.lsm_map import MOST_SPANS, lsm_map
 from paimon_core.inspect.schema_history import schema_history
 from paimon_core.inspect.timeline import MOST_COMMITS, refs, timeline
 from paimon_core.io.local import LocalFileIO
+from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.types import INT
+from paimon_core.spec.types import INT, STRING, DataType, Kind, TimeType
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, DropColumn, RenameColumn, SetOption
 from paimon_core.store.schemas import create_schema
 from paimon_core.table import Table
 from paimon_sql.catalog.filesystem import FileSystemCatalog
-from tests.support.tables import data_file, info, message, new_store
+from tests.support.tables import data_file, fields, info, message, new_store
 from tests.unit.procedures.test_advice import Lake
 
 MIB = 2**20
@@ -199,3 +202,26 @@ def test_parts_of_the_timeline(tmp_path: Path) -> None:
     found = timeline(table.store, 2)
     assert ([c.id for c in found.commits], found.count, found.hidden) == ([1, 2, 3], 5, 0)
     assert timeline(table.store, 9).commits == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "bounds", "places"),
+    [
+        (DataType(Kind.DOUBLE), [(-0.0, 1.0), (1.0, 4.0)], [(0.0, 0.25), (0.25, 1.0)]),
+        (DataType(Kind.DOUBLE), [(0.0, 1.0), (1.0, float("nan"))], [(0.0, 0.5), (0.5, 1.0)]),  # by rank
+        (TimeType(Kind.TIMESTAMP, precision=9), [((0, 5), (0, 9)), ((0, 9), (7, 0))], [(0.0, 0.5), (0.5, 1.0)]),
+        (STRING, [("a", "b"), ("b", "z")], [(0.0, 0.5), (0.5, 1.0)]),
+    ],
+    ids=["numbers", "nan", "moments", "texts"],
+)
+def test_places_of_keys_of_other_types(key: DataType, bounds: list[Any], places: list[Any], tmp_path: Path) -> None:
+    catalog, name = FileSystemCatalog(LocalFileIO(), str(tmp_path)), Identifier("default", "t")
+    catalog.create_table(name, new_table_schema(fields(k=key), options=ONE))
+    table = catalog.load_table(name)
+    files = [
+        data_file(table.store, 0, 0, min_key=encode_row([key], [low]), max_key=encode_row([key], [high]), level=n)
+        for n, (low, high) in enumerate(bounds, 1)
+    ]
+    add(table, *files)
+    (bucket,) = lsm_map(table.store).buckets
+    assert [(s.start, s.end) for run in bucket.runs for s in run.spans] == places
