@@ -14,21 +14,27 @@ from paimon_sql.catalog.base import DEFAULT_DATABASE, SupportsDatabases
 from paimon_sql.procedures import PROCEDURES, Parameter, Procedure, ProcedureContext, result_table
 from paimon_sql.procedures.arguments import table_options
 from paimon_sql.python.executor import ThreadExecutor
+from paimon_sql.python.progress import JobProgress
 
 _TYPES: Mapping[str, type] = {"string": str, "bigint": int, "int": int, "boolean": bool, "map<string,string>": dict}
 
 
 def call_procedure(
-    catalog: SupportsDatabases, zone: tzinfo | None, name: str, arguments: Mapping[str, Any]
+    catalog: SupportsDatabases,
+    zone: tzinfo | None,
+    name: str,
+    arguments: Mapping[str, Any],
+    progress: JobProgress | None = None,
 ) -> pa.Table:
-    """Call a procedure by its name, with or without `sys.`, and return the rows of its result.
+    """Call a procedure by its name, with or without `sys.`, and return the rows of its result. `progress` follows its
+    jobs.
 
     Raises as `PaimonCatalog.call`.
     """
     procedure = PROCEDURES.get(name.lower().removeprefix("sys."))
     if procedure is None:
         raise NotFoundError(f"There is no procedure {name!r}; there are {', '.join(sorted(PROCEDURES))}.")
-    context = ProcedureContext(catalog, DEFAULT_DATABASE, ThreadExecutor(), zone)
+    context = ProcedureContext(catalog, DEFAULT_DATABASE, ThreadExecutor(progress), zone)
     return result_table(procedure.columns, procedure.call(context, _checked(procedure, arguments)))
 
 

@@ -16,6 +16,7 @@ from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import FOUND, NEEDED, OrphanSearch
 from paimon_core.spec.message import CommitMessage
 from paimon_core.write.compaction.sort_job import SortJob
+from paimon_sql.python.progress import JobProgress, LoggedProgress
 from paimon_sql.python.where.condition import Condition
 
 if TYPE_CHECKING:
@@ -26,18 +27,27 @@ T = TypeVar("T")
 
 
 class ThreadExecutor:
-    """Runs the tasks of a job on all cores. What needs Spark is refused by name. See `ProcedureExecutor`."""
+    """Runs the tasks of a job on all cores, and reports its `progress`. What needs Spark is refused by name. See
+    `ProcedureExecutor`.
+    """
+
+    def __init__(self, progress: JobProgress | None = None) -> None:
+        self._progress = progress or LoggedProgress()
 
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
         """Return the results in the order of the tasks. If a task fails, undo the others and raise its error."""
-        return _on_threads(job.function, job.tasks, undo=job.undo)
+        with self._progress.job(job.description, len(job.tasks)) as ended:
+            return _on_threads(job.function, job.tasks, undo=job.undo, ended=ended)
 
     def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundHere:
         """Return the files that a search finds and that no version needs."""
-        named = _on_threads(search.needed_by, list(search.sources()), parallelism)
+        sources, folders = list(search.sources()), list(search.folders())
+        with self._progress.job(description, len(sources) + len(folders)) as ended:
+            named = _on_threads(search.needed_by, sources, parallelism, ended=ended)
+            listed = _on_threads(search.found_in, folders, parallelism, ended=ended)
         weights = pa.Table.from_batches(named, NEEDED).group_by(["chain", "name"]).aggregate([("weight", "sum")])
         kept = weights.filter(pc.greater(weights["weight_sum"], 0))["name"].combine_chunks()
-        found = pa.Table.from_batches(_on_threads(search.found_in, list(search.folders()), parallelism), FOUND)
+        found = pa.Table.from_batches(listed, FOUND)
         names = pc.replace_substring_regex(found["path"], ".*/", "")
         return FoundHere(search, found.filter(pc.invert(pc.is_in(names, value_set=kept))))
 
@@ -87,24 +97,40 @@ class FoundHere:
 
 
 def _on_threads(
-    function: Callable[[S], T], tasks: Sequence[S], width: int | None = None, undo: Callable[[T], object] | None = None
+    function: Callable[[S], T],
+    tasks: Sequence[S],
+    width: int | None = None,
+    undo: Callable[[T], object] | None = None,
+    ended: Callable[[], None] = lambda: None,
 ) -> list[T]:
-    """Call a function for each task. If one fails, wait for the others under way and undo them."""
+    """Call a function for each task, and `ended` after each call. If a call fails, or if the user interrupts, wait for
+    the calls under way and undo them all.
+    """
     if not tasks:
         return []
+
+    def call(task: S) -> T:
+        result = function(task)
+        ended()
+        return result
+
+    interrupted: BaseException | None = None
     with ThreadPoolExecutor(min(width or pa.cpu_count(), len(tasks)), thread_name_prefix="job") as pool:
-        futures: list[Future[T]] = [pool.submit(function, task) for task in tasks]
-        wait(futures, return_when=FIRST_EXCEPTION)
+        futures: list[Future[T]] = [pool.submit(call, task) for task in tasks]
+        try:
+            wait(futures, return_when=FIRST_EXCEPTION)
+        except BaseException as error:  # Ctrl-C
+            interrupted = error
         for future in futures:
             future.cancel()
-    ended = [f for f in futures if not f.cancelled()]
-    error = next((e for f in ended if (e := f.exception()) is not None), None)
-    if error is None:
+    begun = [f for f in futures if not f.cancelled()]
+    failure = interrupted or next((e for f in begun if (e := f.exception()) is not None), None)
+    if failure is None:
         return [f.result() for f in futures]
-    for future in ended:
+    for future in begun:
         if undo is not None and future.exception() is None:
             undo(future.result())
-    raise error
+    raise failure
 
 
 def _refuse(what: str) -> NoReturn:

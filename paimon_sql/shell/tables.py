@@ -17,6 +17,7 @@ import pyarrow as pa
 import paimon_sql
 from paimon_core.errors import InvalidNameError, PaimonError
 from paimon_core.escapes import visible
+from paimon_sql.catalog.base import with_databases
 from paimon_sql.pictures.picture import WHOLE, Choice, PictureKind
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, setting
 from paimon_sql.shell.opening import catalog_options
@@ -145,11 +146,14 @@ def _query(arguments: argparse.Namespace) -> _Found:
 
 
 def _call(arguments: argparse.Namespace) -> _Found:
-    from paimon_sql.python.calls import typed_arguments  # noqa: PLC0415  procedures take long to import
+    from paimon_sql.python.calls import call_procedure, typed_arguments  # noqa: PLC0415  procedures take long to import
+    from paimon_sql.python.progress import TerminalProgress  # noqa: PLC0415  as above
 
     catalog = _catalog(arguments)
     given = typed_arguments(arguments.procedure, dict(arguments.arguments))
-    return catalog.call(arguments.procedure, **given), _local(catalog.zone)
+    progress = TerminalProgress(sys.stderr) if sys.stderr.isatty() else None
+    found = call_procedure(with_databases(catalog.inner), catalog.zone, arguments.procedure, given, progress)
+    return found, _local(catalog.zone)
 
 
 def _picture(arguments: argparse.Namespace) -> str:
