@@ -18,9 +18,11 @@ from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import (
     BUCKET,
     CLUSTERING_COLUMNS,
+    DATA_EVOLUTION,
     MANIFEST_SORT_ENABLED,
     MANIFEST_SORT_FIELD,
     MANIFEST_SORT_SIZE,
+    PARTITION_DEFAULT_NAME,
     POSTPONED,
     WRITE_ONLY,
 )
@@ -31,14 +33,16 @@ from paimon_core.store.ddl.schema_changes import SetOption
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_for_read
 from paimon_core.store.table_store import TableStore
+from paimon_core.system_tables.text import partition_path
 from paimon_core.table import Table
+from paimon_core.write.compaction.bucket import planned_compaction
 from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
 from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.compaction.sort_job import Curve, check_order, replacing, sort_job
 from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import call_options, column_named, columns_named, given, idle_millis
 from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
-from paimon_sql.procedures.registry import Int, ProcedureContext, ProcedureExecutor, Rows, procedure, quoted
+from paimon_sql.procedures.registry import DryRunRows, Int, ProcedureContext, ProcedureExecutor, Rows, procedure, quoted
 
 _RANGE = re.compile(r"([0-9]{1,9})(?:\s*-\s*([0-9]{1,9}))?")
 STRATEGIES = ("full", "minor")
@@ -121,6 +125,7 @@ def compact(
     options: str | None = None,
     partition_idle_time: str | None = None,
     buckets: str | None = None,
+    dry_run: bool = False,
 ) -> Rows:
     """Compact a table, or some partitions: named partitions (`dt=2024-01-01,hh=10;dt=2024-01-02`), partitions that
     satisfy `where` (`dt > '2024-01-01'`), or partitions without new files for `partition_idle_time` (`1 d`).
@@ -133,6 +138,9 @@ def compact(
 
     In append tables `order_strategy` sorts the rows of the partitions by `order_by` (`a,b`): `order` by one column
     after the other, `zorder` and `hilbert` along a curve through all columns. The result is true.
+
+    With `dry_run` nothing changes: the result has a row for each bucket that would be compacted, with its files, bytes
+    and rows.
     """
     target = context.load_table(table).with_options({WRITE_ONLY.key: "false"} | call_options(options))
     buckets, partition_idle_time = given(buckets), given(partition_idle_time)
@@ -154,10 +162,36 @@ def compact(
     chosen = lasting_partitions(target, snapshot, chosen)
     if partition_idle_time is not None:
         chosen = idle_partitions(target, snapshot, chosen, idle_millis(partition_idle_time))
-    messages = kind.compact(_Compaction(context.executor, target, snapshot, chosen, strategy, numbers, order))
+    work = _Compaction(context.executor, target, snapshot, chosen, strategy, numbers, order)
+    if dry_run:
+        return _dry_run(kind, work)
+    messages = kind.compact(work)
     if messages:
         target.commit_or_abort(messages, CommitInfo(user=target.new_commit_user()))
     return [(True,)]
+
+
+def _dry_run(kind: _Kind, work: _Compaction) -> Rows:
+    """Return what a compaction of buckets would rewrite. Raises `UnsupportedFeatureError` for other kinds."""
+    store = work.table.store
+    if kind.compact is not _compact_buckets or store.options[DATA_EVOLUTION]:
+        raise UnsupportedFeatureError(
+            f"dry_run cannot show this compaction of table {store.name}: it only knows compactions of buckets, without "
+            "sorting, clustering, postponed buckets and data evolution. Leave dry_run out."
+        )
+    rows = []
+    for bucket in work.files():
+        planned = planned_compaction(store, bucket, work.strategy)
+        if planned is not None and (work.buckets is None or bucket.bucket in work.buckets):
+            size, count = (sum(getattr(f, name) for f in planned.files) for name in ("file_size", "row_count"))
+            result = "fewer files" if planned.level is None else f"level {planned.level}"
+            rows.append(("compact", _partition(store, bucket), bucket.bucket, len(planned.files), size, count, result))
+    return DryRunRows(sorted(rows, key=lambda row: row[1:3]))
+
+
+def _partition(store: TableStore, bucket: BucketState) -> str:
+    fields, default = store.schema.partition_fields, store.options[PARTITION_DEFAULT_NAME]
+    return partition_path(fields, bucket.partition, default, store.zone)
 
 
 @procedure(result="string")

@@ -12,7 +12,7 @@ from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.value_texts import shown_partition
 from paimon_sql.procedures.arguments import call_options, epoch_millis, given
 from paimon_sql.procedures.file_tasks import deleting
-from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure
+from paimon_sql.procedures.registry import DryRunRows, Int, ProcedureContext, Rows, procedure
 
 
 @procedure(deleted_snapshots_count="int")
@@ -24,18 +24,25 @@ def expire_snapshots(
     older_than: str | None = None,
     max_deletes: Int | None = None,
     options: str | None = None,
+    dry_run: bool = False,
 ) -> Rows:
     """Remove old snapshots and their files, except snapshots and files that tags, branches and consumers need.
 
     At least `retain_min` and at most `retain_max` snapshots are kept, and within these limits snapshots newer than
     `older_than` (`2024-01-31 12:00:00`); at most `max_deletes` are removed. The defaults are the table's
     `snapshot.num-retained.min`, `snapshot.num-retained.max`, `snapshot.time-retained` and `snapshot.expire.limit`;
-    `options` (`key=value,key=value`) overrides them. The result is the number of removed snapshots.
+    `options` (`key=value,key=value`) overrides them. The result is the number of removed snapshots. With `dry_run`
+    nothing changes: the result has the files and bytes that would be deleted.
     """
     target = context.load_table(table).with_options(call_options(options))
     now = now_millis()
     chosen = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
     retention = core.retention_of(target.store.options, now, chosen)
+    if dry_run:
+        planned = core.planned_expiry(target.store, retention, now)
+        said = planned.snapshots
+        result = f"{len(said)} of the snapshots {said[0]} to {said[-1]}" if said else "no snapshot expires"
+        return DryRunRows([("expire_snapshots", None, None, planned.files, planned.size, None, result)])
     return [(core.expire_snapshots(target.store, retention, now, deleting(context)),)]
 
 

@@ -28,6 +28,11 @@ from paimon_sql.catalog.listing import tables_of
 
 _NAME_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)+)`|(?P<plain>[^`.]+)")
 Rows = Sequence[tuple[Any, ...]]  # rows of a result
+# the columns of a dry run: what a procedure would rewrite or delete
+DRY_RUN = (
+    *(("work", "string"), ("partition", "string"), ("bucket", "int")),
+    *(("files", "bigint"), ("bytes", "bigint"), ("rows", "bigint"), ("result", "string")),
+)
 Int = NewType("Int", int)  # an argument of Spark's type INT; a plain int stands for BIGINT
 _SQL_TYPES = {str: "string", int: "bigint", Int: "int", bool: "boolean", dict[str, str]: "map<string,string>"}
 
@@ -158,6 +163,12 @@ def load_table(catalog: Catalog, identifier: Identifier) -> Table:
     return table
 
 
+class DryRunRows(tuple[tuple[Any, ...], ...]):
+    """The rows of a dry run, which have the columns `DRY_RUN`."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One argument; `type` as SQL spells it."""
@@ -186,6 +197,10 @@ class Procedure:
         if missing:
             raise InvalidOptionError(f"{self.name} needs a value for {', '.join(missing)}, not NULL.")
         return self.body(context, **arguments)
+
+    def columns_of(self, rows: Rows) -> tuple[tuple[str, str], ...]:
+        """Return the columns of rows that `call` has returned."""
+        return DRY_RUN if isinstance(rows, DryRunRows) else self.columns
 
 
 _ARROW_TYPES = {

@@ -214,7 +214,7 @@ def _overlap(ranges: Iterable[KeyRange]) -> int:
 def _places(ranges: Collection[KeyRange]) -> dict[KeyOrder, float]:
     """Return the position of each bound in the key range: by value for one numeric key, else by rank."""
     ordered = sorted({bound for r in ranges for bound in (r.low, r.high)})
-    numbers = [_number(b) if len(b) == 1 else None for b in ordered]
+    numbers: list[Any] = [_number(b) if len(b) == 1 else None for b in ordered]
     if any(n is None for n in numbers):
         numbers = list(range(len(ordered)))
     low, high = (numbers[0], numbers[-1]) if numbers else (0, 0)

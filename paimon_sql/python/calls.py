@@ -35,7 +35,8 @@ def call_procedure(
     if procedure is None:
         raise NotFoundError(f"There is no procedure {name!r}; there are {', '.join(sorted(PROCEDURES))}.")
     context = ProcedureContext(catalog, DEFAULT_DATABASE, ThreadExecutor(progress), zone)
-    return result_table(procedure.columns, procedure.call(context, _checked(procedure, arguments)))
+    rows = procedure.call(context, _checked(procedure, arguments))
+    return result_table(procedure.columns_of(rows), rows)
 
 
 def typed_arguments(name: str, texts: Mapping[str, str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -95,6 +96,26 @@ def compact_append(store: TableStore, bucket: BucketState, strategy: Strategy) -
         return _message(store, bucket, result)
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedCompaction:
+    """A compaction that is not done yet: the files that it takes, and their new level, None in an append table. Some of
+    the files may only get the level, without being rewritten.
+    """
+
+    files: tuple[DataFileMeta, ...]
+    level: int | None
+
+
+def planned_compaction(store: TableStore, bucket: BucketState, strategy: Strategy) -> PlannedCompaction | None:
+    """Return the compaction that `compact_bucket` or `compact_append` would do, or None."""
+    deletions = vectors_by_file(store, bucket.key, bucket.vectors)
+    if store.has_primary_key:
+        unit = _unit(store, bucket.files, deletions, strategy)
+        return None if unit is None else PlannedCompaction(unit.files, unit.output_level)
+    groups = _append_groups(store, bucket, strategy, deletions)
+    return PlannedCompaction(tuple(f for group in groups for f in group), None) if groups else None
+
+
 def is_due(store: TableStore, bucket: BucketState) -> bool:
     """Return whether a bucket must be compacted after a write to it."""
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
@@ -109,8 +130,14 @@ def due_unit(
     """Return the compaction of a keyed bucket's files that is due after a write, or None. `deletions` are the deletion
     vectors by the names of the files.
     """
+    return _unit(store, files, deletions, Strategy.WRITE)
+
+
+def _unit(
+    store: TableStore, files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile], strategy: Strategy
+) -> CompactUnit | None:
     outdated = expired_files(store, files, record_expiry(store.options, int(time.time()))).union(deletions)
-    return pick(level_runs(files), store.options, Strategy.WRITE, metadata_now(), outdated)
+    return pick(level_runs(files), store.options, strategy, metadata_now(), outdated)
 
 
 def _append_groups(

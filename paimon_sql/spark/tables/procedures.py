@@ -91,7 +91,7 @@ class SparkBoundProcedure(_NamedProcedure):
         if isinstance(table := given.get("table"), str) and session.has_cached():
             named = self._named(table)
             session.refresh_cached(*(self.catalog_name, context.database)[: max(0, 3 - len(named))], *named)
-        return result_scans(session, f"CALL {self.procedure.name}", self.procedure.columns, rows)
+        return result_scans(session, f"CALL {self.procedure.name}", self.procedure.columns_of(rows), rows)
 
     def _named(self, table: str) -> list[str]:
         """Return the parts of a table's name in an argument. A name that SQL cannot parse is split at its dots."""
