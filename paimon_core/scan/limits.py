@@ -16,7 +16,7 @@ from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
 
 # bounds of these types, if present, have the order of SQL
-_ORDERED = INTEGERS | MOMENTS | {Kind.DATE, Kind.DECIMAL, Kind.VARCHAR}
+ORDERED = INTEGERS | MOMENTS | {Kind.DATE, Kind.DECIMAL, Kind.VARCHAR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
 
     Return the same plan if statistics do not decide."""
     field = store.schema.field_by_name.get(order.column)
-    if not plan.exact or field is None or field.type.kind not in _ORDERED or any(s.branch for s in plan.splits):
+    if not plan.exact or field is None or field.type.kind not in ORDERED or any(s.branch for s in plan.splits):
         return plan
     stats = FileStats(store, frozenset((order.column,)))
     extents = {

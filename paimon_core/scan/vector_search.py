@@ -87,6 +87,13 @@ class IndexedSearch:
     probes: tuple[IndexProbe, ...]
     rest: tuple[DataSplit, ...]
 
+    def describe(self) -> str:
+        """Return a text for EXPLAIN."""
+        if not self.probes:
+            return "no index"
+        files = f"{len(self.probes)} files of the index {self.probes[0].file.index_type}"
+        return f"{files}, {len(self.rest)} splits without"
+
     def chosen(self, found: Sequence[FoundIds]) -> tuple[NDArray[np.int64], Floats]:
         """Return the ids and scores of the nearest rows in the answers of all files."""
         ids = np.concatenate([np.frombuffer(f.ids, dtype=np.int64) for f in found] or [np.zeros(0, np.int64)])
@@ -125,9 +132,12 @@ def indexed_search(store: TableStore, plan: Plan, query: VectorQuery) -> Indexed
     if not by_type or not kept_its_type(store, field):
         return IndexedSearch(query, (), plan.splits)
     chosen = max(by_type.values(), key=lambda of: sum(end - start for start, end in covered(e.file for e in of)))
+    metric = _open(store, chosen[0].file, _path(store, chosen[0])).head.metric
     if query.by_index:
-        query = replace(query, metric=_open(store, *_place(store, chosen[0])).head.metric)
-    probes = [IndexProbe(e.file, index_path(store, e.partition, e.bucket, e.file), ()) for e in chosen]
+        query = replace(query, metric=metric)
+    elif metric != query.metric:
+        return IndexedSearch(query, (), plan.splits)
+    probes = [IndexProbe(e.file, _path(store, e), ()) for e in chosen]
     probes = [replace(p, splits=_overlapping(plan.splits, p.span)) for p in probes]
     options = store.options
     is_fast = (options[VECTOR_SEARCH_MODE] or options[GLOBAL_INDEX_SEARCH_MODE]) == _FAST
@@ -168,8 +178,8 @@ def search_file(store: TableStore, query: VectorQuery, rows: Rows, has_condition
     return FoundIds((ids + start).astype(np.int64).tobytes(), scores.astype(np.float32).tobytes())
 
 
-def _place(store: TableStore, entry: IndexManifestEntry) -> tuple[IndexFileMeta, str]:
-    return entry.file, index_path(store, entry.partition, entry.bucket, entry.file)
+def _path(store: TableStore, entry: IndexManifestEntry) -> str:
+    return index_path(store, entry.partition, entry.bucket, entry.file)
 
 
 def _open(store: TableStore, file: IndexFileMeta, path: str) -> VectorIndexFile:

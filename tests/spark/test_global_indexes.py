@@ -125,3 +125,18 @@ def test_columns_that_cannot_be_indexed(spark: Any) -> None:
         spark.sql(call("evolving", "b", "btree"))
     with pytest.raises(PySparkException, match="use none, zstd or lz4"):
         spark.sql(call("evolving", "k", "btree").replace(")", ", options => 'btree-index.compression=lzo')"))
+
+
+def test_first_rows_by_a_btree(spark: Any) -> None:
+    options = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
+    spark.sql(f"CREATE TABLE firsts (k BIGINT, s STRING) TBLPROPERTIES ({options})")
+    for low in (0, 300, 600):  # by statistics each file may have any row of the result
+        made = f"IF(id = 199, 5000, id + {low}), concat('s', id)"
+        spark.sql(f"INSERT INTO firsts SELECT /*+ COALESCE(1) */ {made} FROM range(0, 200)")
+    call = "CALL sys.create_global_index(table => 'firsts', index_column => 'k', index_type => 'btree'"
+    spark.sql(f"{call}, options => 'btree-index.block-size=64 b,btree-index.compression=none')")
+    query = "SELECT k, s FROM firsts ORDER BY k LIMIT 3"
+    assert [tuple(row) for row in spark.sql(query).collect()] == [(0, "s0"), (1, "s1"), (2, "s2")]
+    (plan,) = spark.sql(f"EXPLAIN {query}").collect()
+    assert "files 1/3" in plan[0]
+    assert spark.sql("SELECT max(k) FROM (SELECT k FROM firsts ORDER BY k DESC LIMIT 4)").collect() == [(5000,)]

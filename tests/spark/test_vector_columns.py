@@ -21,7 +21,10 @@ def rows(spark: Any, statement: str) -> list[Any]:
     return [tuple(row) for row in spark.sql(statement).collect()]
 
 
-@pytest.mark.parametrize("options", [KEYED, EVOLVES], ids=["keyed", "evolved"])
+FILES = f"{EVOLVES}, 'vector.file.format' = 'parquet', 'deletion-vectors.enabled' = 'true'"
+
+
+@pytest.mark.parametrize("options", [KEYED, EVOLVES, FILES], ids=["keyed", "evolved", "files"])
 def test_statements_write_vectors_and_refuse_others(spark: Any, options: str) -> None:
     spark.sql(f"CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2;of texts') TBLPROPERTIES ({options})")
     assert ("v", "array<float>", "of texts") in rows(spark, "DESCRIBE t")
@@ -81,3 +84,21 @@ def test_definitions_are_shown_and_made_again(spark: Any, warehouse: str) -> Non
     for change in ("e.element TYPE DOUBLE", "e TYPE ARRAY<DOUBLE>"):
         with pytest.raises(PySparkException, match="cannot become|CANNOT_UPDATE_FIELD"):
             spark.sql(f"ALTER TABLE t ALTER COLUMN {change}")
+
+
+def test_vectors_in_files_of_their_own(spark: Any) -> None:
+    columns = "k INT, p STRING, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2'"
+    spark.sql(f"CREATE TABLE t ({columns}) PARTITIONED BY (p) TBLPROPERTIES ({FILES})")
+    spark.sql("INSERT INTO t SELECT CAST(id AS INT), IF(id < 3, 'a', 'b'), array(id, 0f) FROM range(0, 6)")
+    spark.sql("DELETE FROM t WHERE k = 4")
+    spark.sql("UPDATE t SET v = NULL WHERE k = 1")
+    expected = [(0, [0.0, 0.0]), (1, None), (2, [2.0, 0.0]), (3, [3.0, 0.0]), (5, [5.0, 0.0])]
+    for statement in ("SELECT 1", "CALL sys.compact(table => 't')", "INSERT OVERWRITE t SELECT * FROM t WHERE p = 'b'"):
+        spark.sql(statement).collect()
+        assert rows(spark, "SELECT k, v FROM t ORDER BY k") == expected[3 if "OVERWRITE" in statement else 0 :]
+    spark.sql("INSERT INTO t VALUES (1, 'a', NULL), (2, 'a', array(2f, 0f))")
+    assert rows(spark, "SELECT k FROM t WHERE v IS NOT NULL AND p = 'a'") == [(2,)]
+    assert rows(spark, "SELECT count(*), count(v), max(k) FROM t") == [(4, 3, 5)]
+    assert rows(spark, "SELECT k FROM vector_search('t', 'v', array(2.5, 0), 2) ORDER BY k") == [(2,), (3,)]
+    changes = "SELECT k, v FROM paimon_incremental_query('t', 0, 1) ORDER BY k"
+    assert [r[0] for r in rows(spark, changes)] == [0, 1, 2, 3, 4, 5]

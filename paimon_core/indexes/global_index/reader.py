@@ -70,6 +70,17 @@ class BTreeFile:
         whole = BlockHandle(handle.offset, handle.size + btree.CHECKSUM_SIZE)
         return btree.decode_nulls(self._path, read_part(self._path, self._fetch, whole))
 
+    def blocks(self, *, descending: bool) -> Iterator[tuple[Key, Key, NDArray[np.int64]]]:
+        """Yield the first key, the last key and the rows of each block in the order of the keys, or from the end."""
+        handles = list(enumerate(self._index[1]))
+        for number, handle in reversed(handles) if descending else handles:
+            entries = self._block(number, handle)
+            keys = _Keys(self._path, self._key_format, entries)
+            if len(keys):
+                ends = keys[0], keys[len(keys) - 1]
+                first, last = ends[::-1] if descending else ends
+                yield first, last, btree.rows_of(self._path, entries, 0, len(keys))
+
     def _rows(self, low: End | None, high: End | None) -> Iterator[NDArray[np.int64]]:
         index, handles = self._index
         last_keys = _Keys(self._path, self._key_format, index)

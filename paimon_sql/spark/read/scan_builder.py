@@ -39,6 +39,7 @@ from paimon_core.scan.limits import Order, first_rows, top_rows
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.generated import derived_filter
 from paimon_core.scan.reduction import Reduction
+from paimon_core.scan.top_by_index import top_by_index
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.table import Table
@@ -182,7 +183,10 @@ class PaimonScanBuilder(Proxy):
             return self._local_scan(self.reduction)
         check_full_scan(store, plan)
         if self.limit:
-            plan = first_rows(plan, self.limit) if self.order is None else top_rows(store, plan, self.order, self.limit)
+            if self.order is None:
+                plan = first_rows(plan, self.limit)
+            else:
+                plan = top_by_index(store, top_rows(store, plan, self.order, self.limit), self.order, self.limit)
         check_row_positions(store, plan, self.required.fieldNames())
         if self.reduction is not None:
             return ReducingScan(self.jvm, self.session, self._request, plan, self.reduction)

@@ -15,6 +15,7 @@ from paimon_core.expressions.predicate import conjunction
 from paimon_core.scan.changes.increment import Increment
 from paimon_core.scan.execution import check_full_scan
 from paimon_core.scan.plan import Plan
+from paimon_core.scan.vector_search import indexed_search
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import FLOAT, DataField, Kind, VectorType
 from paimon_core.table import Table
@@ -120,13 +121,14 @@ class SearchScan(LocalScan):
     """The nearest rows. Executors search the splits when Spark requests the rows, or the driver, if they are small."""
 
     def __init__(self, builder: SearchScanBuilder, plan: Plan, search: Search) -> None:
-        query = search.query
-        about = f"PaimonScan[vector search] {query.limit} nearest by {query.metric} of {query.column} in "
-        super().__init__(builder.jvm, builder.session, None, builder.required, about + builder._describe(plan))
-        self.plan, self.search = plan, search
+        self.search, self.found = search, indexed_search(search.store, plan, search.query)
+        query = self.found.query
+        about = f"PaimonScan[vector search] {query.limit} nearest by {query.metric} of {query.column}, "
+        about += f"{self.found.describe()}, in {builder._describe(plan)}"
+        super().__init__(builder.jvm, builder.session, None, builder.required, about)
 
     def rows(self) -> Any:
-        found = self.search.run(SparkExecutor(self.session, small=SMALL_WORK), self.plan)
+        found = self.search.run(SparkExecutor(self.session, small=SMALL_WORK), self.found)
         return self.session.local_rows(found.select(self.local_schema.names), self.local_schema)
 
     class Java:

@@ -16,13 +16,12 @@ from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.indexes.vector_index.layout import IVF_FLAT
 from paimon_core.jobs import Job
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
-from paimon_core.scan.plan import Plan
 from paimon_core.scan.vector_search import (
     FOUND_IDS,
     INDEX_PROBE,
     FoundIds,
+    IndexedSearch,
     IndexProbe,
-    indexed_search,
     search_file,
     with_scores,
 )
@@ -56,9 +55,8 @@ class Search:
     predicate: Predicate | None
     query: VectorQuery
 
-    def run(self, executor: SparkExecutor, plan: Plan) -> pa.Table:
-        """Return the nearest rows of a plan with their scores. Raises the errors of reading the rows."""
-        found = indexed_search(self.store, plan, self.query)
+    def run(self, executor: SparkExecutor, found: IndexedSearch) -> pa.Table:
+        """Return the nearest rows with their scores. Raises the errors of reading the rows."""
         search = replace(self, query=found.query)
         compared = executor.run(search._job(partial(_search_split, search), found.rest))
         ids, scores = found.chosen(executor.run(search._index_job(found.probes)))

@@ -173,6 +173,10 @@ def test_metrics_of_indexes_and_searches(tmp_path: Path) -> None:
     assert found(tmp_path, [1.0, 0.1], 3) == [2, 1, 3]  # the index decides
     assert found(tmp_path, [1.0, 0.1], 3, metric="l2") == [1, 2, 3]  # the search does
     assert found(tmp_path, [1.0, 0.1], 3, options={"metric": "cosine"}) == [1, 2, 3]
+    field, plan = table.schema.field_by_name["v"], table.plan(table.latest_snapshot())
+    for given, described in (({}, "1 files of the index ivf-flat, 0 splits without"), ({"metric": "l2"}, "no index")):
+        query = VectorQuery.of(field, [1.0, 0.1], 3, given, {})
+        assert indexed_search(table.store, plan, query).describe() == described
     break_data(table)
     assert found(tmp_path, [1.0, 0.1], 3) == [2, 1, 3]
     with pytest.raises(DataFileMissingError):
