@@ -189,8 +189,9 @@ class PaimonCatalog:
         """Run a query on DuckDB, and return its rows. Needs the extra `duckdb`.
 
         The query is one SELECT in DuckDB's SQL. It names tables as this catalog does; quote names with `$`, as in
-        `shop."orders$audit_log"`. Columns and filters choose what is read. Files, and whatever changes data, are
-        refused. Moments without a zone are in the catalog's zone.
+        `shop."orders$audit_log"`. `FOR VERSION AS OF` and `FOR TIMESTAMP AS OF` after a table's name choose a version.
+        Columns and filters choose what is read. Files, and whatever changes data, are refused. Moments without a zone
+        are in the catalog's zone.
 
         Raises `InvalidOptionError` for a query that is not valid or fails, `UnsupportedFeatureError` for other
         statements and if DuckDB is not installed, `TableNotFoundError`, and what a scan raises.

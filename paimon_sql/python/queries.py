@@ -23,6 +23,7 @@ from paimon_core.optional_packages import import_optional
 from paimon_core.scan.derived_tables import NAMED_TABLES
 from paimon_sql.catalog.base import SYSTEM_DATABASE
 from paimon_sql.python.dataset import TableDataset
+from paimon_sql.python.versions import VersionChoice
 
 if TYPE_CHECKING:
     from paimon_sql.python.catalog import PaimonCatalog
@@ -35,16 +36,32 @@ _SETTINGS = {
 }
 _CHANGES = (exp.DML, exp.DDL, exp.Into, exp.Command)
 _GENERATED = frozenset(("generateseries", "generate_series", "range", "unnest"))  # functions in FROM that read nothing
-_PARTS = frozenset(("this", "db", "alias", "joins", "laterals", "pivots"))  # of a table in FROM
+_PARTS = frozenset(("this", "db", "alias", "joins", "laterals", "pivots", "version"))  # of a table in FROM
 _GIVEN = "given_name"  # of a table, if its name in the tree has another case
+
+
+@dataclass(frozen=True, slots=True)
+class QueriedTable:
+    """A table of a query, at a version (None: the latest): the arguments of `PaimonTable.scan`."""
+
+    name: str
+    version: int | str | None = None
+    timestamp: str | None = None
+
+    @property
+    def choice(self) -> VersionChoice:
+        """The version as `PaimonTable.scan` takes it."""
+        if self.version is not None:
+            return {"version": self.version}
+        return {} if self.timestamp is None else {"timestamp": self.timestamp}
 
 
 @dataclass(frozen=True)
 class ParsedQuery:
-    """A query as DuckDB gets it, and the view that stands for each table in it, by the table's name."""
+    """A query as DuckDB gets it, and the view that stands for each table in it."""
 
     text: str
-    tables: Mapping[str, str]
+    tables: Mapping[QueriedTable, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +80,7 @@ def run_query(catalog: PaimonCatalog, text: str, limits: QueryLimits | None = No
     query = parsed_query(text)
     duckdb = import_optional("duckdb", "SQL without Spark", "duckdb")
     errors: list[PaimonError] = []
-    sources = {view: _source(catalog, name, errors) for name, view in query.tables.items()}
+    sources = {view: _source(catalog, table, errors) for table, view in query.tables.items()}
     bounds = {} if limits is None else {"memory_limit": limits.memory, "temp_directory": ""}
     connection = duckdb.connect(":memory:", config={**_SETTINGS, **bounds})
     try:
@@ -131,20 +148,20 @@ def _parsed(text: str) -> exp.Query:
     return tree
 
 
-def _tables(tree: exp.Query, prefix: str) -> Iterator[tuple[str, str]]:
-    """Yield the name of each table and the view that stands for it, and write the views into the tree.
+def _tables(tree: exp.Query, prefix: str) -> Iterator[tuple[QueriedTable, str]]:
+    """Yield each table and the view that stands for it, and write the views into the tree.
 
     Names of views begin with `prefix`. Raises `UnsupportedFeatureError`.
     """
-    views: dict[str, str] = {}
+    views: dict[QueriedTable, str] = {}
     _fold_names(tree)
     _shorten_columns(tree)
     for scope in list(traverse_scope(tree)):
         for source in list(scope.sources.values()):
             if isinstance(source, exp.Table) and source.name not in views.values() and not _is_generated(source):
-                name = _name(source)
-                views.setdefault(name, f"{prefix}{len(views)}")
-                _replace(source, views[name])
+                found = _queried(source)
+                views.setdefault(found, f"{prefix}{len(views)}")
+                _replace(source, views[found])
     known = {cte.alias for cte in tree.find_all(exp.CTE)} | set(views.values())
     for table in tree.find_all(exp.Table):
         if not isinstance(table.this, exp.Func) and table.name not in known:
@@ -181,14 +198,26 @@ def _is_generated(table: exp.Table) -> bool:
     return isinstance(function, exp.Func) and name.lower() in _GENERATED
 
 
-def _name(table: exp.Table) -> str:
-    """The name of a table as catalogs take it."""
+def _queried(table: exp.Table) -> QueriedTable:
+    """The table as catalogs take it, and its version."""
     given = {name for name, part in table.args.items() if part not in (None, False, [])}
     if isinstance(table.this, exp.Func):
         raise _refusal(table.sql("duckdb"))
     if unknown := given - _PARTS:
         raise _refusal(f"{table.sql('duckdb')} ({', '.join(sorted(unknown))})")
-    return f"{table.db}.{table.name}" if table.db else _given_name(table)
+    name = f"{table.db}.{table.name}" if table.db else _given_name(table)
+    version = table.args.get("version")
+    if version is None:
+        return QueriedTable(name)
+    value = version.expression
+    is_moment = version.name.upper() == "TIMESTAMP"
+    if is_moment and isinstance(value, exp.Cast):  # TIMESTAMP '…'
+        value = value.this
+    if version.args.get("kind") != "AS OF" or not isinstance(value, exp.Literal) or (is_moment and not value.is_string):
+        raise _refusal(table.sql("duckdb"))
+    if is_moment:
+        return QueriedTable(name, timestamp=value.name)
+    return QueriedTable(name, version=value.name if value.is_string else int(value.name))
 
 
 def _given_name(table: exp.Table) -> str:
@@ -200,24 +229,29 @@ def _replace(table: exp.Table, view: str) -> None:
     if not table.alias:
         table.set("alias", exp.TableAlias(this=exp.to_identifier(_given_name(table), quoted=True)))
     table.set("db", None)
+    table.set("version", None)
     table.set("this", exp.to_identifier(view, quoted=True))
 
 
-def _source(catalog: PaimonCatalog, name: str, errors: list[PaimonError]) -> Any:
+def _source(catalog: PaimonCatalog, queried: QueriedTable, errors: list[PaimonError]) -> Any:
     """The rows of a table, of a table derived from it, or of a system table."""
+    name = queried.name
     database, _, table = name.rpartition(".")
+    system_table = "" if database == SYSTEM_DATABASE else (catalog.identifier(name).system_table or "").lower()
+    is_system = database == SYSTEM_DATABASE or (system_table and system_table not in NAMED_TABLES)
+    if is_system and queried.choice:
+        raise UnsupportedFeatureError(f"{name} is a system table, which has no versions: query it without AS OF.")
     if database == SYSTEM_DATABASE:
         return catalog.inspect(table)
-    system_table = catalog.identifier(name).system_table
-    if system_table and system_table.lower() not in NAMED_TABLES:
+    if is_system:
         return catalog.table(name.rpartition("$")[0]).inspect(system_table)
-    return TableDataset(catalog.table(name).scan(), errors.append)
+    return TableDataset(catalog.table(name).scan(**queried.choice), errors.append)
 
 
 def _refusal(what: str) -> UnsupportedFeatureError:
     return UnsupportedFeatureError(
-        f"sql cannot read {what} without Spark: name tables of the catalog, as database.table. For other versions, "
-        "pass scans to DuckDB, or run the query in Spark."
+        f"sql cannot read {what} without Spark: name tables of the catalog, as database.table, and versions by "
+        "FOR VERSION AS OF 3 or FOR TIMESTAMP AS OF '2026-01-31'."
     )
 
 

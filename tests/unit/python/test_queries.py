@@ -12,6 +12,7 @@ import pytest
 from paimon_core.errors import (
     DataFileMissingError,
     InvalidOptionError,
+    NotFoundError,
     PaimonError,
     TableNotFoundError,
     UnsupportedFeatureError,
@@ -59,7 +60,7 @@ def answers(catalog: PaimonCatalog, query: str) -> list[tuple[Any, ...]]:
     ],
 )  # fmt: skip
 def test_the_tables_of_a_query_are_found(query: str, tables: list[str]) -> None:
-    assert sorted(parsed_query(query).tables) == sorted(tables)
+    assert sorted(table.name for table in parsed_query(query).tables) == sorted(tables)
 
 
 @pytest.mark.parametrize(
@@ -180,3 +181,38 @@ def test_limits_of_a_query(lake: PaimonCatalog) -> None:
     assert run_query(lake, "SELECT * FROM range(1000)", QueryLimits(rows=3, seconds=60)).num_rows == 3
     with pytest.raises(InvalidOptionError, match="cannot run"):
         run_query(lake, "SELECT list(range) FROM range(100000000)", QueryLimits(rows=3, seconds=60, memory="20MB"))
+
+
+def test_versions(shop: PaimonCatalog) -> None:
+    prices = shop.table("prices")
+    prices.append([{"id": 2, "price": 6}])
+    prices.delete("id = 1")
+    shop.call("create_tag", table="default.prices", tag="v1", snapshot=1)
+    ids = "SELECT id FROM prices {} ORDER BY id"
+    before = "TIMESTAMP '2001-01-01'"
+    for version, expected in {
+        "FOR VERSION AS OF 1": [(1,)],
+        "FOR VERSION AS OF 2 AS p": [(1,), (2,)],
+        "VERSION AS OF 'v1'": [(1,)],
+        "FOR VERSION AS OF 'v1' p": [(1,)],
+        "FOR TIMESTAMP AS OF TIMESTAMP '2999-01-01 00:00:00'": [(2,)],
+        "TIMESTAMP AS OF '2999-01-01'": [(2,)],
+        "": [(2,)],
+    }.items():
+        assert (version, answers(shop, ids.format(version))) == (version, expected)
+    joined = """
+        SELECT old.id AS gone, new.id AS came
+        FROM prices FOR VERSION AS OF 1 old FULL JOIN prices FOR VERSION AS OF 3 new USING (id)
+        WHERE old.id IS NULL OR new.id IS NULL
+    """
+    assert set(answers(shop, joined)) == {(1, None), (None, 2)}
+    assert answers(shop, 'SELECT count(*) FROM "prices$snapshots"') == [(3,)]
+    with pytest.raises(NotFoundError):
+        shop.sql(ids.format("FOR VERSION AS OF 99"))
+    with pytest.raises(PaimonError):
+        shop.sql(ids.format(f"FOR TIMESTAMP AS OF {before}"))
+    with pytest.raises(UnsupportedFeatureError, match="has no versions"):
+        shop.sql('SELECT * FROM "prices$snapshots" FOR VERSION AS OF 1')
+    for unknown in ("FOR VERSION AS OF 1 + 1", "FOR TIMESTAMP AS OF 5", "FOR TIMESTAMP BETWEEN '2001' AND '2002'"):
+        with pytest.raises((UnsupportedFeatureError, InvalidOptionError)):
+            shop.sql(ids.format(unknown))
