@@ -12,6 +12,7 @@ import pyspark
 
 JARS = Path(pyspark.__file__).parent / "jars"
 _INTERFACE_OR_ABSTRACT = 0x0200 | 0x0400
+_NUMBERS = {3: ">i", 7: ">H"}  # an integer, the name of a class
 _WIDTHS = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
 
 
@@ -45,27 +46,33 @@ def _class_files(jar: str) -> Iterator[bytes]:
                     yield archive.read(entry)
 
 
-def _header(code: bytes) -> tuple[int, str, tuple[str, ...]]:
-    """Return the flags, the name and the direct parents in a class file."""
-    constants: dict[int, bytes | int] = {}
+def constants(code: bytes) -> tuple[dict[int, bytes | int], int]:
+    """Return the texts, integers and numbers of names among the constants of a class file, and their end."""
+    pool: dict[int, bytes | int] = {}
     (count,) = struct.unpack_from(">H", code, 8)
     at, index = 10, 1
     while index < count:
         tag = code[at]
         if tag == 1:
             (length,) = struct.unpack_from(">H", code, at + 1)
-            constants[index] = code[at + 3 : at + 3 + length]
+            pool[index] = code[at + 3 : at + 3 + length]
             at += 3 + length
         else:
-            if tag == 7:
-                (constants[index],) = struct.unpack_from(">H", code, at + 1)
+            if tag in _NUMBERS:
+                (pool[index],) = struct.unpack_from(_NUMBERS[tag], code, at + 1)
             at += 1 + _WIDTHS[tag]
         index += 2 if tag in (5, 6) else 1
+    return pool, at
+
+
+def _header(code: bytes) -> tuple[int, str, tuple[str, ...]]:
+    """Return the flags, the name and the direct parents in a class file."""
+    pool, at = constants(code)
     flags, this, above, interfaces = struct.unpack_from(">HHHH", code, at)
     names = [above, *struct.unpack_from(f">{interfaces}H", code, at + 8)]
 
     def full(number: int) -> str:
-        text = constants[int(constants[number])]
+        text = pool[int(pool[number])]
         assert isinstance(text, bytes)
         return text.decode().replace("/", ".")
 

@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pyspark
 
+from tests.support.spark_classes import constants
+
 _PARSER = "org/apache/spark/sql/catalyst/parser/SqlBaseParser.class"
 _EPSILON, _RANGE, _RULE, _PREDICATE, _ATOM, _ACTION, _SET, _NOT_SET, _WILDCARD, _PRECEDENCE = range(1, 11)
 _LOOP_END, _BLOCK_STARTS = 12, (3, 4, 5)
-_WIDTHS = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
 _FAR = 10**6
 SIGNS = {
     "SEMICOLON": ";", "LEFT_PAREN": "(", "RIGHT_PAREN": ")", "COMMA": ",", "DOT": ".", "LEFT_BRACKET": "[",
@@ -136,20 +137,7 @@ def _constants() -> tuple[list[str], dict[str, int]]:
     (jar,) = (Path(pyspark.__file__).parent / "jars").glob("spark-sql-api_*.jar")
     with zipfile.ZipFile(jar) as archive:
         code = archive.read(_PARSER)
-    pool: dict[int, bytes | int] = {}
-    (count,) = struct.unpack_from(">H", code, 8)
-    at, index = 10, 1
-    while index < count:
-        tag = code[at]
-        if tag == 1:
-            (length,) = struct.unpack_from(">H", code, at + 1)
-            pool[index] = code[at + 3 : at + 3 + length]
-            at += 3 + length
-        else:
-            if tag == 3:
-                (pool[index],) = struct.unpack_from(">i", code, at + 1)
-            at += 1 + _WIDTHS[tag]
-        index += 2 if tag in (5, 6) else 1
+    pool, at = constants(code)
     (interfaces,) = struct.unpack_from(">H", code, at + 6)
     at += 8 + 2 * interfaces
     (fields,) = struct.unpack_from(">H", code, at)

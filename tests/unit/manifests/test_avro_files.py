@@ -6,7 +6,7 @@ import io
 import json
 import time
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import fastavro
@@ -16,41 +16,11 @@ from paimon_core.errors import CorruptFileError, UnfamiliarFormError, Unreadable
 from paimon_core.formats.avro.container import ContainerReader
 from paimon_core.manifests.record_files import decode_file, encode_avro
 from paimon_core.spec.encodings.varints import encode_varint, zigzag
-from paimon_core.spec.records import Column, Record, nullable
+from paimon_core.spec.records import Column, Record
+from tests.unit.spec.test_records import INNER, OUTER, Inner, Outer
 
 PATH = "db.db/t/manifest/manifest-x"
 CODECS = {"zstd": "zstandard", "snappy": "snappy", "deflate": "deflate", "null": "null"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Inner:
-    n: int
-    m: int | None = 7
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outer:
-    text: str
-    number: int
-    inner: Inner
-    data: bytes = b"none"
-    count: int | None = None
-    names: list[str] | None = None
-
-
-INNER = Record("inner", Inner, (Column("_N", "n", "long"), Column("_M", "m", nullable("int"))))
-OUTER = Record(
-    "outer",
-    Outer,
-    (
-        Column("_TEXT", "text", "string"),
-        Column("_NUMBER", "number", "int"),
-        Column("_INNER", "inner", record=INNER),
-        Column("_DATA", "data", "bytes"),
-        Column("_COUNT", "count", nullable("long")),
-        Column("_NAMES", "names", nullable({"type": "array", "items": "string"})),
-    ),
-)
 VALUES = [
     Outer(text="a", number=1, inner=Inner(n=2, m=None), data=b"\0", count=2**62, names=["x", "ä"]),
     Outer(text="", number=-(2**31), inner=Inner(n=-(2**63))),
