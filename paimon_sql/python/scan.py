@@ -53,7 +53,7 @@ class TableScan:
     """Rows of one version of a table: `PaimonTable.scan` makes a scan, and a request for rows reads them.
 
     The version is fixed: a scan returns the same rows each time, as long as the version is not expired. A scan may be
-    used from several threads. It is an Arrow stream (`__arrow_c_stream__`), so that `polars.from_arrow(scan)`,
+    used from several threads. It is an Arrow stream (`__arrow_c_stream__`), so that `polars.DataFrame(scan)`,
     `duckdb.sql("SELECT … FROM scan")`, pandas and DataFusion take it as it is.
     """
 
