@@ -133,7 +133,7 @@ def _check_work(found: dict[str, str]) -> None:
     assert (found["writeTo"], found["saveAsTable"], found["path"]) == ("3", "6", "8")
     assert found["mergeInto"] == "[0,a],[1,a],[2,b],[3,b],[4,b]"
     assert (found["time travel"], found["call"], found["newSession"]) == ("3", "[true]", "5")
-    assert (found["threads"], found["after threads"], found["foreachBatch"]) == ("4", "12", "12")
+    assert (found["threads"], found["after threads"], found["foreachBatch"]) == ("16", "24", "24")
 
 
 def _check_errors(found: dict[str, str]) -> None:
@@ -151,8 +151,8 @@ def _check_errors(found: dict[str, str]) -> None:
 def _check_restart(found: dict[str, str]) -> None:
     assert found["pythons"] == found["pythons again"] == "1"
     assert "PAIMON_PYTHON_UNAVAILABLE" in found["killed"] and "ended with status" in found["killed"]
-    assert found["after"] == "12"  # nothing half-written
-    assert found["goes on"] == found["newSession goes on"] == "13"
+    assert found["after"] == "24"  # nothing half-written
+    assert found["goes on"] == found["newSession goes on"] == "25"
 
 
 def test_sparks_own_thrift_server(programs: Programs) -> None:

@@ -24,7 +24,7 @@ step("mergeInto") { spark.range(2, 5).selectExpr("id", "'b' AS name").as("s").me
 step("time travel") { spark.read.option("scan.snapshot-id", "1").table("t").count() }
 step("call") { sql("CALL sys.compact(table => 'shop.t')") }
 step("newSession") { spark.newSession().sql("SELECT count(*) FROM paimon.shop.t").head.getLong(0) }
-step("threads") { Await.result(Future.sequence((1 to 4).map(i => Future { spark.newSession().sql(s"INSERT INTO paimon.shop.a VALUES ($i)").collect(); 1 })), 500.seconds).sum }
+step("threads") { Await.result(Future.sequence((1 to 16).map(i => Future { spark.newSession().sql(s"INSERT INTO paimon.shop.a VALUES ($i)").collect(); 1 })), 500.seconds).sum }
 step("after threads") { spark.table("a").count() }
 step("foreachBatch") { spark.readStream.table("a").writeStream.trigger(Trigger.AvailableNow()).option("checkpointLocation", s"$lake/../c1").foreachBatch { (rows: DataFrame, id: Long) => rows.writeTo("paimon.shop.b").createOrReplace() }.start().awaitTermination(); spark.table("b").count() }
 step("toTable") { sql("CREATE TABLE c (id BIGINT)"); val query = spark.readStream.table("a").writeStream.trigger(Trigger.AvailableNow()).option("checkpointLocation", s"$lake/../c2").toTable("c"); if (!query.awaitTermination(60000)) { import scala.jdk.CollectionConverters._; Thread.getAllStackTraces().asScala.foreach { case (t, s) => if (t.getName.contains("stream") || t.getName.contains("task launch")) println("HANG " + t.getName + s.mkString("\n  ", "\n  ", "")) }; query.stop() }; spark.table("c").count() }
