@@ -61,7 +61,8 @@ def parser() -> argparse.ArgumentParser:
         description="SQL on Apache Paimon tables. Without -e and -f: a prompt, or a script from standard input.",
         epilog="paimon-sql quickstart: a script that shows what Paimon tables can do. "
         "paimon-sql run JOB.py: any program, with Paimon's catalogs in the program's Spark sessions. "
-        "paimon-sql serve: a server for JDBC and Spark Connect. paimon-sql doctor: a check of this Spark. "
+        "paimon-sql serve: a server for JDBC and Spark Connect. "
+        "paimon-sql pipelines: Spark's declarative pipelines. paimon-sql doctor: a check of this Spark. "
         "paimon-sql jar, paimon-sql spark-options: for spark-sql, spark-shell and JVM programs. "
         "paimon-sql head, schema, count, inspect, query, call, picture, ui, doctor TABLE: without Spark.",
         allow_abbrev=False,

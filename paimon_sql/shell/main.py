@@ -17,6 +17,7 @@ from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.shell.arguments import FileGiven, hand_to_spark_submit, parser
 from paimon_sql.shell.jars import make_jar, print_options
 from paimon_sql.shell.opening import open_session
+from paimon_sql.shell.pipelines import run_pipelines
 from paimon_sql.shell.programs import run_program
 from paimon_sql.shell.prompt import make_reader, run_prompt
 from paimon_sql.shell.runner import BYTE_ORDER_MARK, FOR_PEOPLE, Options, Shell, read_script, script_text
@@ -25,7 +26,13 @@ from paimon_sql.shell.startup import quiet_start
 
 QUICKSTART = Path(__file__).with_name("quickstart.sql")
 _INTERRUPTED = 130
-_COMMANDS = {"run": run_program, "serve": run_server, "jar": make_jar, "spark-options": print_options}
+_COMMANDS = {
+    "run": run_program,
+    "serve": run_server,
+    "pipelines": run_pipelines,
+    "jar": make_jar,
+    "spark-options": print_options,
+}
 
 
 class GivenScript(NamedTuple):

@@ -65,7 +65,7 @@ def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Pa
     def ask_to_stop(*_: object) -> None:
         if not stop.is_set():
             stop.set()
-            _end_after(settings.drain + _GRACE)
+            end_after(settings.drain + _GRACE)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, ask_to_stop)
@@ -75,15 +75,15 @@ def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Pa
         if settings.thrift is None and settings.connect is None:
             wait(settings, stop, _say)
             return 0
-        session = _session(arguments, settings, class_path)
+        session = server_session(arguments, settings, class_path)
         try:
             return 0 if serve(session, settings, class_path, stop, _say) else 1
         finally:
-            _end_after(_GRACE)
+            end_after(_GRACE)
             stop_driver(session)
 
 
-def _end_after(seconds: float) -> None:
+def end_after(seconds: float) -> None:
     """End this process and its JVM after some seconds, in any case: otherwise a JVM that does not answer would keep
     both alive forever.
 
@@ -192,7 +192,8 @@ def _settings(arguments: argparse.Namespace) -> ServerSettings:
     )
 
 
-def _session(arguments: argparse.Namespace, settings: ServerSettings, class_path: Path) -> Any:
+def server_session(arguments: argparse.Namespace, settings: ServerSettings, class_path: Path) -> Any:
+    """Open the session of a server. `class_path` is an empty folder on the driver's class path."""
     given = dict(arguments.conf)
     given[_JAVA_OPTIONS] = " ".join(filter(None, (given.get(_JAVA_OPTIONS), _ENDS)))
     given[_CLASS_PATH] = os.pathsep.join(filter(None, (str(class_path), given.get(_CLASS_PATH))))

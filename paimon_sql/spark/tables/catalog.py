@@ -27,7 +27,7 @@ from paimon_core.scan.time_travel import overridden, says_version, without_versi
 from paimon_core.spec.identifier import BRANCH_OPTION, Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
-from paimon_core.store.ddl.schema_changes import UpdateColumnDefault
+from paimon_core.store.ddl.schema_changes import UpdateColumnDefault, UpdateColumnNullability
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_sql.catalog.base import (
@@ -48,7 +48,7 @@ from paimon_sql.spark.jvm.older.table_info import new_table
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
 from paimon_sql.spark.jvm.plans import options_in_name
 from paimon_sql.spark.jvm.scans.pushdown import change_kind, read_time_travel
-from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
+from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only, is_pipeline
 from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.scan_builder import IS_STREAM
@@ -69,7 +69,7 @@ from paimon_sql.spark.tables.table import (
     SparkSystemTable,
     SparkTable,
 )
-from paimon_sql.spark.tables.table_changes import schema_changes
+from paimon_sql.spark.tables.table_changes import loosens_key, schema_changes
 from paimon_sql.spark.tables.targets import StatementTargets
 from paimon_sql.spark.tables.user_functions.catalog import SparkFunctions
 from paimon_sql.spark.tables.views.catalog import SparkViews, views_of
@@ -313,6 +313,11 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             if any(isinstance(change, UpdateColumnDefault) for change in wanted):
                 fields = self.catalog.load_table(ours).schema.fields
                 wanted = [with_constant(self.session, fields, change) for change in wanted]
+            if any(isinstance(change, UpdateColumnNullability) for change in wanted):
+                schema = self.catalog.load_table(ours).schema
+                kept = [change for change in wanted if not loosens_key(schema, change)]
+                # a pipeline wants the nullability of its query, which the columns of a key do not have
+                wanted = kept if len(kept) < len(wanted) and is_pipeline(self.jvm) else wanted
             self.catalog.alter_table(ours, wanted)
         except TableNotFoundError:
             self._refuse_view(identifier, written=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.constraints import refuse_constraint_option
 from paimon_core.store.ddl.generated_columns import refuse_generated_option
 from paimon_core.store.ddl.nested_columns import ColumnPosition, Path
@@ -27,7 +28,7 @@ from paimon_core.store.ddl.schema_changes import (
 from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind, column_before
 from paimon_sql.spark.types import from_spark
 
-_COMMENT, _LOCATION, _PRIMARY_KEY = "comment", "location", "primary-key"
+_COMMENT, _LOCATION = "comment", "location"
 
 
 def schema_changes(identifier: Identifier, changes: Iterable[Any]) -> list[SchemaChange]:
@@ -39,6 +40,12 @@ def schema_changes(identifier: Identifier, changes: Iterable[Any]) -> list[Schem
             "RENAME COLUMN, ALTER COLUMN … TYPE, DROP COLUMN and ADD COLUMN."
         )
     return translated
+
+
+def loosens_key(schema: TableSchema, change: SchemaChange) -> bool:
+    """Return whether a change would let a column of the primary key be NULL."""
+    is_looser = isinstance(change, UpdateColumnNullability) and change.nullable
+    return is_looser and change.path[0] in schema.primary_keys and len(change.path) == 1
 
 
 def schema_change(change: Any) -> SchemaChange:
@@ -56,8 +63,6 @@ def _set_property(change: Any) -> SchemaChange:
     refuse_generated_option([key])
     if key == _COMMENT:
         return UpdateComment(value)
-    if key == _PRIMARY_KEY:
-        raise InvalidOptionError("Option 'primary-key' cannot be changed: create another table.")
     if key == _LOCATION:
         raise InvalidOptionError("The location of a table cannot be changed: rename the table, or create another one.")
     return SetOption(key, value)

@@ -77,9 +77,7 @@ def test_what_prunes_and_what_is_read(table: PaimonTable) -> None:
     assert "pushed filters: id > 6, name" in found.explain()
     assert len(found.plan()) == 1 and sum(s.split.row_count for s in found.plan()) < len(ROWS)
     opaque = table.scan(["id"], where=pc.field("identity") + 1 > 3)
-    assert opaque.condition is not None and opaque.condition.columns == {
-        "identity"
-    }  # not "id", too
+    assert opaque.condition is not None and opaque.condition.columns == {"identity"}  # not "id", too
 
 
 def test_writes_take_expressions(lake: PaimonCatalog) -> None:

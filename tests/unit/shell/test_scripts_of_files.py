@@ -109,7 +109,7 @@ def test_variables(session: FakeSession, word: str) -> None:
     assert session.conf["day"] == "2024-05-01"
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["serve"]])
+@pytest.mark.parametrize("command", [[], ["run"], ["serve"], ["pipelines"]])
 def test_help_breaks_no_word(command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
     for columns in (60, 80, 100):
         monkeypatch.setenv("COLUMNS", str(columns))

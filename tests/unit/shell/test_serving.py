@@ -8,7 +8,7 @@ import sys
 import pytest
 
 PATIENCE = 120  # seconds
-BEGUN = "from paimon_sql.shell import serving; serving._LAST = {last}; serving._end_after(0.1); "
+BEGUN = "from paimon_sql.shell import serving; serving._LAST = {last}; serving.end_after(0.1); "
 KEEPS_THE_LOCK = "import re; re.match('(a|aa)+$', 'a' * 90 + '!')"
 SHUTS_DOWN = """import threading
 class Slow:

@@ -1,0 +1,88 @@
+"""`paimon-sql pipelines`: Spark's pipelines on a driver of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import paimon_sql
+from tests.support.spark_versions import since
+
+pytestmark = [pytest.mark.spark, since(4, 1, "Spark 4.0 has no pipelines")]
+
+SPEC = """\
+name: shop
+storage: file://{storage}
+catalog: paimon
+database: shop
+libraries:
+  - glob:
+      include: transformations/**
+"""
+PYTHON = """\
+from pyspark import pipelines as dp
+
+@dp.table(table_properties={"primary-key": "id", "bucket": "1"})
+def latest():
+    return spark.readStream.table("paimon.shop.source")
+
+@dp.materialized_view
+def small():
+    return spark.read.table("latest").where("id < 10")
+"""
+SQL = "CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM small;"
+
+
+def pipeline(folder: Path, warehouse: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-m", "paimon_sql", "pipelines", *words, "-w", str(warehouse)]
+    return subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+
+
+def project(root: Path, sql: str) -> Path:
+    folder = root / "project"
+    (folder / "transformations").mkdir(parents=True)
+    (folder / "spark-pipeline.yml").write_text(SPEC.format(storage=root / "storage"))
+    (folder / "transformations" / "tables.py").write_text(PYTHON)
+    (folder / "transformations" / "views.sql").write_text(sql)
+    return folder
+
+
+def test_a_pipeline_runs_and_takes_new_rows(tmp_path: Path) -> None:
+    warehouse, folder = tmp_path / "warehouse", project(tmp_path, SQL)
+    catalog = paimon_sql.open_catalog(str(warehouse))
+    catalog.create_database("shop")
+    source = catalog.create_table("shop.source", pa.schema([("id", pa.int64()), ("v", pa.string())]))
+    source.append([{"id": 1, "v": "a"}, {"id": 20, "v": "b"}])
+    first = pipeline(folder, warehouse, "run")
+    assert first.returncode == 0, first.stderr[-3000:]
+    assert catalog.table("shop.latest").scan().count() == 2
+    assert catalog.table("shop.counted").scan().to_arrow().to_pylist() == [{"n": 1}]
+    source.append([{"id": 1, "v": "c"}, {"id": 2, "v": "d"}])
+    again = pipeline(folder, warehouse, "run")
+    assert again.returncode == 0, again.stderr[-3000:]
+    rows = sorted(catalog.table("shop.latest").scan().to_arrow().to_pylist(), key=lambda row: row["id"])
+    assert rows == [{"id": 1, "v": "c"}, {"id": 2, "v": "d"}, {"id": 20, "v": "b"}]
+    assert catalog.table("shop.counted").scan().to_arrow().to_pylist() == [{"n": 2}]
+
+
+def test_a_dry_run_reports_a_wrong_definition(tmp_path: Path) -> None:
+    folder = project(tmp_path, "CREATE MATERIALIZED VIEW wrong AS SELECT missing FROM small;")
+    warehouse = tmp_path / "warehouse"
+    catalog = paimon_sql.open_catalog(str(warehouse))
+    catalog.create_database("shop")
+    catalog.create_table("shop.source", pa.schema([("id", pa.int64()), ("v", pa.string())]))
+    refused = pipeline(folder, warehouse, "dry-run")
+    assert refused.returncode == 1 and "missing" in refused.stdout + refused.stderr
+    assert [
+        t for t in ("latest", "small", "wrong") if catalog.inner.table_exists(catalog.inner.identifier(f"shop.{t}"))
+    ] == []
+
+
+def test_a_project_is_made(tmp_path: Path) -> None:
+    made = pipeline(tmp_path, tmp_path / "warehouse", "init", "--name", "weather")
+    assert made.returncode == 0, made.stderr[-3000:]
+    assert {p.name for p in (tmp_path / "weather").iterdir()} >= {"spark-pipeline.yml", "transformations"}
