@@ -36,13 +36,14 @@ def run_pipelines(words: Sequence[str]) -> int:
     """Run `init`, `dry-run` or `run` of Spark's pipelines. Return the exit status of Spark's program, or 1 after an
     error.
     """
-    arguments, given = _parser().parse_known_args(words)
     if importlib.util.find_spec("pyspark.pipelines") is None:
         sys.stderr.write("error: pipelines need Spark 4.1: install a newer PySpark\n")
         return 1
-    program = [sys.executable, "-m", _PROGRAM, arguments.command, *given]
-    if arguments.command == "init":
-        return subprocess.run(program, check=False).returncode
+    program = [sys.executable, "-m", _PROGRAM]
+    if words[:1] == ["init"]:  # it needs no catalog, and has an option --name of its own
+        return subprocess.run([*program, *words], check=False).returncode
+    arguments, given = _parser().parse_known_args(words)
+    program += [arguments.command, *given]
     logging.disable()  # PySpark logs every refused statement with its text
     settings = ServerSettings(connect=_free_port(), token=secrets.token_urlsafe(32), drain=10)
     try:

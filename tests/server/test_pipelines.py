@@ -83,6 +83,6 @@ def test_a_dry_run_reports_a_wrong_definition(tmp_path: Path) -> None:
 
 
 def test_a_project_is_made(tmp_path: Path) -> None:
-    made = pipeline(tmp_path, tmp_path / "warehouse", "init", "--name", "weather")
-    assert made.returncode == 0, made.stderr[-3000:]
+    program = [sys.executable, "-m", "paimon_sql", "pipelines", "init", "--name", "weather"]
+    subprocess.run(program, cwd=tmp_path, capture_output=True, check=True)
     assert {p.name for p in (tmp_path / "weather").iterdir()} >= {"spark-pipeline.yml", "transformations"}

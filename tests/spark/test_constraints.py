@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from paimon_core.errors import CommitConflictError
 from paimon_core.store.ddl.constraints import checks_of
 from paimon_sql import open_table
+from paimon_sql.spark.jvm.streams import sinks
 from tests.support.examples import examples
 from tests.support.spark_versions import since
 
@@ -304,6 +305,26 @@ def test_earlier_versions_have_their_constraints(spark: Any) -> None:
     spark.sql("CALL sys.rollback('t', '1')")
     with pytest.raises(PySparkException, match="CHECK_CONSTRAINT_VIOLATION"):
         spark.sql("INSERT INTO t VALUES (3, -3)")
+
+
+def test_a_constraint_that_is_added_while_a_stream_starts(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stream has checks of the constraints that it knew, and the table that it writes to has one more."""
+    spark.sql(f"CREATE TABLE t {COLUMNS}")
+    start = sinks.start_to_table
+
+    def late(writer: Any, name: str) -> Any:
+        spark.sql("ALTER TABLE t ADD CONSTRAINT small CHECK (amount < 9)")
+        return start(writer, name)
+
+    monkeypatch.setattr(sinks, "start_to_table", late)
+    with pytest.raises((PySparkException, Py4JJavaError), match="have changed while the stream started"):
+        streamed(spark, 20, tmp_path)
+    assert content(spark) == []
+    monkeypatch.undo()
+    streamed(spark, 8, tmp_path)
+    assert content(spark) == [(5, 8, "x")]
 
 
 def test_rows_of_another_session_do_not_get_past_alter(spark: Any, warehouse: str) -> None:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from hashlib import sha256
 from reprlib import repr as shortened
 
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
@@ -94,6 +95,12 @@ def checks_of(options: Mapping[str, str]) -> tuple[Constraint, ...]:
     """
     own = (c for c in constraints_of(options) if c.kind is ConstraintKind.CHECK and c.enforced)
     return (*own, *map(check_of, generated_of(options)))
+
+
+def checks_digest(options: Mapping[str, str]) -> str:
+    """Return a text that differs for schema options with other checks. Raises as `checks_of`."""
+    text = "\n".join(f"{check.key} {check.value}" for check in checks_of(options))
+    return sha256(text.encode()).hexdigest()
 
 
 def check_of(made: GeneratedColumn) -> Constraint:

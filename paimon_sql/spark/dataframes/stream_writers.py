@@ -21,7 +21,7 @@ from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.changes.increment import is_incremental
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH
-from paimon_core.store.ddl.constraints import checks_of
+from paimon_core.store.ddl.constraints import checks_digest, checks_of
 from paimon_core.table import Table
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm.frames import analyzed
@@ -86,7 +86,7 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
         _check_table(table, options, sinks.output_mode(writer))
         sinks.replace_rows(writer, _rows(registry, found, table, writer._df, options))
         if checks_of(table.schema.options):
-            writer.option(CHECKED, "true")
+            writer.option(CHECKED, checks_digest(table.schema.options))
     return sinks.start_to_table(writer, tableName)
 
 

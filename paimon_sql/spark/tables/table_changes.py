@@ -44,8 +44,9 @@ def schema_changes(identifier: Identifier, changes: Iterable[Any]) -> list[Schem
 
 def loosens_key(schema: TableSchema, change: SchemaChange) -> bool:
     """Return whether a change would let a column of the primary key be NULL."""
-    is_looser = isinstance(change, UpdateColumnNullability) and change.nullable
-    return is_looser and change.path[0] in schema.primary_keys and len(change.path) == 1
+    if not isinstance(change, UpdateColumnNullability) or not change.nullable:
+        return False
+    return change.path[0] in schema.primary_keys and len(change.path) == 1
 
 
 def schema_change(change: Any) -> SchemaChange:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.store.ddl.constraints import checks_of
+from paimon_core.errors import CommitConflictError, UnsupportedFeatureError
+from paimon_core.store.ddl.constraints import checks_digest, checks_of
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -65,7 +65,8 @@ class TableWrite(PaimonWrite):
 
     def toStreaming(self) -> Any:
         """Return the write of a streaming query. Raises `UnsupportedFeatureError` if its rows are not checked against
-        the table's constraints: Spark checks the rows of batches only.
+        the table's constraints: Spark checks the rows of batches only. Raises `CommitConflictError` if the constraints
+        have changed since the query was made.
         """
         checks = checks_of(self.table.schema.options)
         if checks and CHECKED not in self.builder.given:
@@ -73,5 +74,9 @@ class TableWrite(PaimonWrite):
                 f"Table {self.table.name}: Spark does not check the rows of a stream against its constraint "
                 f"{checks[0].name!r}, {checks[0].sql}: start the stream by writeStream.toTable in PySpark, or write "
                 "its batches in foreachBatch."
+            )
+        if checks and self.builder.given[CHECKED] != checks_digest(self.table.schema.options):
+            raise CommitConflictError(
+                f"Table {self.table.name}: its constraints have changed while the stream started: start it again."
             )
         return self.builder.epochs(self.builder)

@@ -35,7 +35,7 @@ _MODES = ("partitionoverwritemode", "overwrite-mode")  # options of Spark's and 
 _SAYING = (OF_FLINK, *_MODES)
 # the static partition of an INSERT OVERWRITE: Spark drops its values if the session overwrites dynamically
 STATIC_PARTITION = "paimon-sql.static-partition"
-CHECKED = "paimon-sql.checked"  # an option of streams: the query checks its rows against the table's constraints
+CHECKED = "paimon-sql.checked"  # an option of streams: the digest of the checks of their rows
 
 
 class _Foreign(NamedTuple):
