@@ -34,13 +34,15 @@ _KINDS: Mapping[str, dict[str, str]] = {
     "append": {},
     "keyed": {"primary-key": "id", "bucket": "2", "write-only": "true"},
 }
-WRITERS = ("ours", "ours too", "rust", "pypaimon", "java")
+OURS = ("ours", "ours too", "without spark")
+WRITERS = (*OURS, "rust", "pypaimon", "java")
 _FAR = 1_000_000  # between the rows of two writers
 
 
 def _command(writer: str) -> list[str | Path]:
     python: str | Path = sys.executable
-    module = {"rust": "rust_writer", "pypaimon": "python_writer"}.get(writer, "our_writer")
+    modules = {"rust": "rust_writer", "pypaimon": "python_writer", "without spark": "python_api_writer"}
+    module = modules.get(writer, "our_writer")
     if writer == "rust":
         python = environment("pypaimon-rust", RUST[-1])
     elif writer == "pypaimon":
@@ -113,7 +115,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="together-") as folder:
             for writer, (made, gone, twice) in run(kind, given.commits, given.writers, Path(folder)).items():
                 print(f"{kind}: {writer}: {made} acknowledged, {gone} lost, {twice} twice", flush=True)
-                lost += gone + twice if writer.startswith("ours") else 0
+                lost += gone + twice if writer in OURS else 0
     if lost:
         sys.exit(f"{lost} rows of ours are lost or there twice")
 
