@@ -41,15 +41,17 @@ def top_by_index(store: TableStore, plan: Plan, order: Order, count: int) -> Pla
     there = RowIds()
     for split in plan.splits:
         there |= _live(store, split)
-    wanted = RowIds(there)
-    for entry in entries:
+    indexed, first = RowIds(), RowIds()
+    for entry in entries:  # several files may divide the keys of the same rows
         covers = entry.file.global_index
         assert covers is not None
         own = RowIds()
         own.add_range(covers.row_range_start, covers.row_range_end + 1)
         own &= there
         if own:
-            wanted -= own - _first(store, entry, key_format, own, order, count)
+            indexed |= own
+            first |= _first(store, entry, key_format, own, order, count)
+    wanted = (there - indexed) | first
     if len(wanted) * _WORTH > len(there):
         return plan
     return replace(plan, splits=tuple(_with_ids(plan.splits, wanted)))

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.indexes.global_index.arrow_keys import grouped_rows
+from paimon_core.indexes.global_index.block_codecs import compression
+from paimon_core.indexes.global_index.btree import encode_btree
 from paimon_core.indexes.global_index.grouped_rows import decode_row_ids
+from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.scan.limits import Order
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.read import read_split
 from paimon_core.scan.top_by_index import top_by_index
+from paimon_core.store.indexes.index_files import write_index_file
 from paimon_core.table import Table
 from tests.support.examples import examples
 from tests.support.stored import insert
 from tests.unit.row_level.test_column_updates import change, new_table
-from tests.unit.write.indexes.test_global_index import index
+from tests.unit.write.indexes.test_global_index import index, made
 
 SMALL_BLOCKS = {"btree-index.block-size": "64 b", "btree-index.compression": "none"}
 
@@ -65,6 +74,30 @@ def test_ties_at_the_end_are_kept(tmp_path: Path) -> None:
     index(table, "k")
     plan = planned(table, Order("k"), 3)
     assert values(table, plan, "k").count(0) == 40
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_several_files_with_the_keys_of_the_same_rows(tmp_path: Path, descending: bool) -> None:
+    """Java sorts the rows of a range, and divides the keys among files that all have this range."""
+    table = new_table(f"file:{tmp_path}").with_options(SMALL_BLOCKS)
+    insert(table, [(i, f"v{i}") for i in range(100)])
+    (message,) = made(table, "k", "btree")
+    (whole,) = message.new_index_files
+    store, field = table.store, table.schema.field_by_name["k"]
+    keys, format_ = np.arange(100), KeyFormat.of(field.type)
+    assert format_ is not None
+    files = []
+    for number in (0, 1):
+        rows = np.flatnonzero(keys // 3 % 2 == number)
+        column = pa.chunked_array([pa.array(keys[rows], pa.int32())])
+        grouped = grouped_rows(column, field.type, format_, rows)
+        data = encode_btree(grouped, 64, compression("btree-index.compression", "none", 1))
+        file = replace(whole, file_name=f"{number}-{whole.file_name}", file_size=len(data), row_count=len(rows))
+        files.append(write_index_file(store, (message.partition, message.bucket), file, data))
+    table.commit([replace(message, new_index_files=tuple(files))], CommitInfo(user="u"))
+    order = Order("k", descending=descending)
+    found = first(values(table, planned(table, order, 5), "k"), order, 5)
+    assert found == ([99, 98, 97, 96, 95] if descending else [0, 1, 2, 3, 4])
 
 
 @settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
