@@ -89,7 +89,7 @@ def _number(given: Mapping[str, str], key: str) -> int | None:
     text = next((value.strip() for name, value in given.items() if name.lower() == key), None)
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**31):
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and 0 < int(text) < 2**31):
         raise InvalidOptionError(f"Option '{key}' of a search cannot be {text!r}: use a number of 1 or more.")
     return int(text)
 
@@ -105,8 +105,8 @@ def nearest(batches: Iterable[pa.RecordBatch], query: VectorQuery, schema: pa.Sc
     for batch in batches:
         scores, rows = _scores(batch.column(query.column), query)
         chosen = largest(scores, query.limit)
-        if best.num_rows == query.limit:  # later rows must be nearer
-            chosen = chosen[scores[chosen] > best.column(SEARCH_SCORE)[-1].as_py()]
+        if best.num_rows == query.limit:  # later rows must be nearer, and every row is nearer than one with NaN
+            chosen = chosen[~(scores[chosen] <= best.column(SEARCH_SCORE)[-1].as_py())]
         if len(chosen):
             more = batch.take(int64_array(rows[chosen]))
             more = pa.Table.from_arrays([*more.columns, pa.array(scores[chosen], pa.float32())], schema=whole)

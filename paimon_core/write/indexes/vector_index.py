@@ -134,7 +134,7 @@ class VectorIndexBuild:
         if isinstance(self.field.type, VectorType):
             return self.field.type.length
         key, text = self._given(_DIMENSION)
-        if not (text.isascii() and text.isdigit() and int(text) > 0):
+        if not (text.isascii() and text.isdigit() and len(text) <= 10 and int(text) > 0):
             raise InvalidOptionError(
                 f"An index of column {self.field.name!r} needs the length of its vectors: set '{key}' to it, "
                 f"not to {text!r}, or make the column a VECTOR."
@@ -152,7 +152,8 @@ class VectorIndexBuild:
         """Return the settings by the names of the library. Raises `InvalidOptionError`."""
         found = {ours: text for name, ours in _SETTINGS.items() if (text := self._given((name,))[1])}
         lists = found.get("nlist", "auto")
-        if lists != "auto" and not (lists.isascii() and lists.isdigit() and int(lists) > 0):
+        is_number = lists.isascii() and lists.isdigit() and len(lists) <= 10
+        if lists != "auto" and not (is_number and int(lists) > 0):
             raise InvalidOptionError(f"The setting 'nlist' cannot be {lists!r}: use a number of lists, or auto.")
         try:
             ratio = float(found.get("train.sample-ratio", "1"))

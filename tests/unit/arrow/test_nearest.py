@@ -90,6 +90,21 @@ def test_vectors_of_nan_are_last_and_doubles_are_compared() -> None:
     assert math.isnan(found.column(SEARCH_SCORE).to_pylist()[1])
 
 
+def test_vectors_of_nan_make_room_for_later_batches() -> None:
+    schema = pa.schema([("v", pa.list_(pa.float64()))])
+    batches = [pa.record_batch([pa.array([v], schema.types[0])], schema) for v in ([math.nan, 1.0], [3.0, 4.0])]
+    field = DataField(id=1, name="v", type=CollectionType(Kind.ARRAY, element=DOUBLE))
+    for order in (batches, batches[::-1]):
+        found = nearest(order, of(field, [3, 4], 1, "l2"), schema)
+        assert found.column(SEARCH_SCORE).to_pylist() == [1.0]
+
+
+def test_settings_of_a_search_are_numbers() -> None:
+    for text in ("0", "-1", "many", "1" * 5_000):
+        with pytest.raises(InvalidOptionError, match=r"'ivf\.nprobe' of a search cannot be"):
+            VectorQuery.of(PAIR, [1, 2], 1, {"ivf.nprobe": text}, {})
+
+
 @pytest.mark.parametrize(
     ("data_type", "vector", "limit", "metric", "said"),
     [
