@@ -31,6 +31,7 @@ from paimon_sql.python.where.casts import check_castable, text_moment
 from paimon_sql.python.where.coercion import COMPARED, common_type, result_type, spark_type
 from paimon_sql.python.where.evaluation import value_of
 
+_LONGEST_NUMBER = 1_000  # characters
 _LARGEST_INT, _LARGEST_BIGINT = 2**31 - 1, 2**63 - 1
 
 
@@ -61,6 +62,8 @@ class Builder:
 
     def number(self, text: str) -> Bound:
         """Return a number without a sign, with the type that Spark gives it. Raises `UnsupportedFeatureError`."""
+        if len(text) > _LONGEST_NUMBER:
+            raise refusal(f"{text[:40]}…")
         if re.fullmatch("[0-9]+", text):
             value = int(text)
             if value <= _LARGEST_BIGINT:

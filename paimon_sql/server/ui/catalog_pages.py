@@ -41,8 +41,12 @@ class PageCall:
     @property
     def start(self) -> int:
         """The number of the first item of a list."""
-        text = self.parameters.get("start", "")
-        return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+        return self.number("start") or 0
+
+    def number(self, name: str) -> int | None:
+        """Return a parameter that is a number of at most 9 digits, else None."""
+        text = self.text(name)
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
 
     def text(self, name: str, default: str = "") -> str:
         """Return a parameter."""

@@ -153,8 +153,7 @@ def _pictures(found: PaimonTable, call: PageCall) -> Html:
     kinds, place = kinds_of(found.inner.store), _place(found, "pictures")
     wanted = call.text("kind")
     kind = next((k for k in kinds if k == wanted), kinds[0])
-    bucket = call.text("bucket")
-    part = Choice(call.text("partition") or None, int(bucket) if bucket.isascii() and bucket.isdecimal() else None)
+    part = Choice(call.text("partition") or None, call.number("bucket"))
     links = [tag("li", link(k.value, *place, current=k is kind, kind=k.value)) for k in kinds]
     picture = draw(found.inner.store, kind, part if kind is PictureKind.LSM else WHOLE)
     return html(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot.dialects.spark import Spark
 
-from paimon_core.errors import PaimonError
+from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.spec.types import INT, DataField
 from paimon_sql.python.where.binding import bind
 from paimon_sql.python.where.simple import bind_simple
@@ -119,6 +119,13 @@ def test_a_text_has_the_same_tree_or_fails_alike(text: str) -> None:
             bind(text, FIELDS, UTC)
         return
     assert found is None or found == bind(text, FIELDS, UTC)
+
+
+@pytest.mark.parametrize("form", ["n = {}", "n = -{}", "n > {}.5", "n IN (1, {})", "n = {}D"])
+def test_a_number_with_thousands_of_digits(form: str) -> None:
+    for read in (bind_simple, bind):
+        with pytest.raises(UnsupportedFeatureError, match="cannot evaluate 1111"):
+            read(form.format("1" * 5_000), FIELDS, UTC)
 
 
 def test_columns_with_the_names_of_words(caplog: pytest.LogCaptureFixture) -> None:

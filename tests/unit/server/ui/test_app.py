@@ -197,6 +197,7 @@ def test_nothing_is_shown_without_the_token(site: Site, path: str) -> None:
         ("/t/shop/orders$files", 400),
         ("/t/shop/orders$branch_none", 404),
         ("/t/shop/orders/pictures?kind=lsm&bucket=7", 400),
+        ("/t/shop/orders/pictures?kind=lsm&partition=none&bucket=" + "7" * 5_000, 400),
         ("/?x=" + "y" * 20_000, 414),
     ],
 )
