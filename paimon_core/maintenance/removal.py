@@ -22,11 +22,13 @@ from math import isqrt
 
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.side_by_side import both, side_by_side
+from paimon_core.maintenance.turns import clocks
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.store.snapshots import find_snapshot, find_tagged
 from paimon_core.store.table_store import TableStore
 
 _LENGTH = 4  # snapshots of a part: each part costs one write, and each round one request
+_FRESH = 5.0  # seconds between the comparison of a snapshot and its removal
 
 
 class ChangedError(CommitConflictError):
@@ -61,9 +63,13 @@ def remove_snapshots(store: TableStore, snapshots: Sequence[Snapshot]) -> None:
     plan = Rounds.of(snapshots, _at_once(store))
     look = partial(side_by_side, store.io, partial(_look, store))
     found = side_by_side(store.io, lambda s: find_tagged(store, s.id), plan.marked)
+    looked = clocks()
     _, present = both(store.io, partial(_mark, store, plan.marked, found), partial(look, plan.removed[0]))
     for now, following in zip(plan.removed, (*plan.removed[1:], ()), strict=True):
+        if max(c - before for c, before in zip(clocks(), looked, strict=True)) > _FRESH:
+            present = look(now)  # this process paused, and another engine may have used the numbers again
         paths = [store.paths.snapshot(s.id) for s, f in zip(now, present, strict=True) if f is None or f.is_same(s)]
+        looked = clocks()
         _, present = both(
             store.io,
             partial(store.delete_many, paths),

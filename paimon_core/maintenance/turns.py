@@ -83,7 +83,7 @@ class _Turn:
     number: int
     data: bytes
     is_alone: bool = False  # other commits continue meanwhile
-    _renewed: tuple[float, float] = field(default_factory=lambda: _clocks())
+    _renewed: tuple[float, float] = field(default_factory=lambda: clocks())
 
     @property
     def path(self) -> str:
@@ -91,7 +91,7 @@ class _Turn:
 
     def check(self) -> None:
         """Renew the turn if necessary. Raises `CommitConflictError` if another process may have the turn by now."""
-        now = _clocks()
+        now = clocks()
         passed = max(n - r for n, r in zip(now, self._renewed, strict=True))
         if passed > _GIVEN_UP_AFTER:
             raise CommitConflictError(
@@ -110,7 +110,7 @@ class _Turn:
             _LOG.warning("Upkeep of table %s can go on in ten minutes only: %s", self.store.name, error)
 
 
-def _clocks() -> tuple[float, float]:
+def clocks() -> tuple[float, float]:
     """Return two clocks: one of them stops while the machine sleeps, the other may be set back."""
     return time.monotonic(), time.time()
 

@@ -398,6 +398,24 @@ def test_another_snapshot_at_a_number_is_not_marked() -> None:
     assert snapshot_ids(store) == list(range(1, LAST + 1))
 
 
+def test_a_snapshot_that_took_a_number_during_a_pause_is_not_removed() -> None:
+    """Another engine, which takes no turns, rolls the table back and commits, while the expiry is suspended."""
+    store = table()
+    snapshots = list_snapshots(store)
+    last = Rounds.of(snapshots[:-1], 16).removed[0][-1]
+    other, calls = replace(last, uuid="another", delta_manifest_list="manifest-list-another-0"), list[int]()
+
+    def clocks() -> tuple[float, float]:
+        calls.append(1)
+        if len(calls) == 2:  # after the comparison, before the removal
+            store.io.write_bytes(store.paths.snapshot(last.id), encode_snapshot(other))
+        return (0.0, 0.0) if len(calls) == 1 else (0.0, 100.0)
+
+    with mock.patch.object(removal, "clocks", clocks):
+        removal.remove_snapshots(store, snapshots[:-1])
+    assert find_snapshot(store, last.id) == other
+
+
 class Cut(InterleavedIO):
     """A storage in which another engine, which takes no turns, rolls the table back to snapshot 3, and commits again,
     before call number `at`. The expiry is killed after this call. If the expiry has begun to remove, `removes` is set.

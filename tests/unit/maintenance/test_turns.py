@@ -22,7 +22,7 @@ from tests.support.tables import data_file, info, message, new_store
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
-        monkeypatch.setattr(turns, "_clocks", lambda: (self.now, 0.0))
+        monkeypatch.setattr(turns, "clocks", lambda: (self.now, 0.0))
 
 
 @pytest.fixture
