@@ -55,6 +55,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stock]:
     with programs.started(_command(programs, port := free_port())) as server:
         log = programs.folder / "log"
         wait_until(lambda: not is_free(port) or server.poll() is not None, log.read_text)
+        assert server.poll() is None, log.read_text()
         words = [sys.executable, "-m", "tests.support.stock_connect", f"sc://127.0.0.1:{port}"]
         pipe = subprocess.PIPE
         with subprocess.Popen(words, stdin=pipe, stdout=pipe, cwd=ROOT, text=True) as client:
@@ -62,7 +63,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stock]:
             assert client.stdin is not None
             client.stdin.close()
         started = server.children(recursive=True)
-        for process in started:
+        for process in (server, *started):
             if process.name() == "java":  # the script does not pass on what ends it
                 process.terminate()
         ended, living = psutil.wait_procs(started, PATIENCE)
@@ -72,7 +73,11 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stock]:
 def _command(programs: Programs, port: int) -> str:
     options = programs.run(f"paimon-sql spark-options -w {programs.folder}/lake").out.replace("\n", " ")
     settings = f"--conf spark.connect.grpc.binding.port={port} --conf spark.sql.session.timeZone=UTC"
-    return f"env SPARK_NO_DAEMONIZE=1 {SPARK_HOME}/sbin/start-connect-server.sh {options} {settings}"
+    script = SPARK_HOME / "sbin" / "start-connect-server.sh"
+    if script.exists():
+        return f"env SPARK_NO_DAEMONIZE=1 {script} {options} {settings}"
+    server = "--class org.apache.spark.sql.connect.service.SparkConnectServer"  # what the script runs
+    return f"spark-submit {options} {settings} {server} spark-internal"
 
 
 @pytest.mark.parametrize("case_id", [*marked_cases()])
