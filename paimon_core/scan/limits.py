@@ -12,11 +12,12 @@ from paimon_core.spec.kinds import INTEGERS, MOMENTS
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import Kind
+from paimon_core.spec.types import DataField, Kind, TimeType
 from paimon_core.store.table_store import TableStore
 
 # bounds of these types, if present, have the order of SQL
-ORDERED = INTEGERS | MOMENTS | {Kind.DATE, Kind.DECIMAL, Kind.VARCHAR}
+_ORDERED = INTEGERS | MOMENTS | {Kind.DATE, Kind.DECIMAL, Kind.VARCHAR}
+_MICROSECONDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,15 @@ class _Extent:
     is_null: bool
 
 
+def has_sql_order(field: DataField) -> bool:
+    """Return whether stored values of a column, if they are known, have the order of SQL.
+
+    Spark orders nanoseconds by their microseconds: rows that tie there are ordered by the next column.
+    """
+    is_finer = isinstance(field.type, TimeType) and field.type.precision > _MICROSECONDS
+    return field.type.kind in _ORDERED and not is_finer
+
+
 def first_rows(plan: Plan, count: int) -> Plan:
     """Return a plan with only as many files as are needed for `count` rows.
 
@@ -65,7 +75,7 @@ def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
 
     Return the same plan if statistics do not decide."""
     field = store.schema.field_by_name.get(order.column)
-    if not plan.exact or field is None or field.type.kind not in ORDERED or any(s.branch for s in plan.splits):
+    if not plan.exact or field is None or not has_sql_order(field) or any(s.branch for s in plan.splits):
         return plan
     stats = FileStats(store, frozenset((order.column,)))
     extents = {

@@ -13,7 +13,7 @@ from paimon_core.indexes.global_index.grouped_rows import RowIds, encode_row_ids
 from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.indexes.global_index.reader import BTREE, BTreeFile
 from paimon_core.options import DATA_EVOLUTION, GLOBAL_INDEX_ENABLED
-from paimon_core.scan.limits import ORDERED, Order
+from paimon_core.scan.limits import Order, has_sql_order
 from paimon_core.scan.plan import Plan
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.row_ranges import row_ranges
@@ -31,7 +31,7 @@ def top_by_index(store: TableStore, plan: Plan, order: Order, count: int) -> Pla
     Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`."""
     field = store.schema.field_by_name.get(order.column)
     usable = store.options[DATA_EVOLUTION] and store.options[GLOBAL_INDEX_ENABLED] and plan.snapshot is not None
-    if not usable or not plan.exact or field is None or field.type.kind not in ORDERED:
+    if not usable or not plan.exact or field is None or not has_sql_order(field):
         return plan
     if any(s.branch or s.row_ids for s in plan.splits):
         return plan

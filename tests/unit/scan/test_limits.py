@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from paimon_core.expressions.predicate import Compare
-from paimon_core.scan.limits import Order, first_rows, top_rows
+from paimon_core.scan.limits import Order, first_rows, has_sql_order, top_rows
 from paimon_core.scan.plan import Plan
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
-from paimon_core.spec.types import INT
+from paimon_core.spec.types import INT, DataField, parse_type
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from tests.support.tables import data_file, info, message, new_store
@@ -56,6 +56,13 @@ def test_the_top_rows_are_in_the_files_kept(tmp_path: Path, descending: bool, nu
         assert held == ranked[:count]
         left_out += len(rows) - len(kept)
     assert left_out > 5
+
+
+def test_nanoseconds_do_not_have_the_order_of_sql() -> None:
+    """Spark orders by microseconds, so rows with one microsecond tie, and the next column decides."""
+    types = {"INT": True, "STRING": True, "DOUBLE": False, "TIMESTAMP(6)": True, "TIMESTAMP(9)": False}
+    for text, expected in types.items():
+        assert has_sql_order(DataField(id=0, name="c", type=parse_type(text))) == expected
 
 
 def test_without_statistics_all_files_are_read(tmp_path: Path) -> None:
