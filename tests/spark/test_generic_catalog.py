@@ -170,6 +170,23 @@ def test_databases(generic: Any, warehouse: str) -> None:
         generic.sql("CREATE TABLE nowhere.t (id INT) USING paimon")
 
 
+def test_the_default_database_keeps_its_tables(generic: Any) -> None:
+    """Spark refuses to drop it: then its Paimon tables stay, too."""
+    generic.sql("CREATE TABLE default.kept (id INT) USING paimon")
+    for name in ("default", "DEFAULT"):
+        with pytest.raises(PySparkException, match="(?i)default"):
+            generic.sql(f"DROP DATABASE {name} CASCADE")
+    assert rows(generic, "SELECT count(*) FROM default.kept") == [(0,)]
+    generic.sql("DROP TABLE default.kept")
+
+
+def test_a_paimon_table_does_not_hide_another_table(generic: Any) -> None:
+    for name in ("sparks", "generic.sparks"):
+        with pytest.raises(PySparkException, match="TABLE_OR_VIEW_ALREADY_EXISTS"):
+            generic.sql(f"ALTER TABLE ours RENAME TO {name}")
+    assert [provider(generic, t) for t in ("ours", "sparks")] == ["paimon", "parquet"]
+
+
 def test_a_program_that_starts_later_has_the_databases(root_session: Any, generic: Any, warehouse: str) -> None:
     generic.sql("CREATE DATABASE later")
     generic.sql("CREATE TABLE later.t USING paimon AS SELECT 1 AS id")

@@ -59,7 +59,13 @@ public class GenericCatalogs {
       Object first = arguments == null ? null : arguments[0];
       if (name.equals("tableExists"))
         return Boolean.valueOf(tables.tableExists((Identifier) first) || others.tableExists((Identifier) first));
-      return ask(isOfPaimon(name, method, first) ? tables : others, method, arguments);
+      boolean ofPaimon = isOfPaimon(name, method, first);
+      if (name.equals("renameTable")) {
+        Identifier to = (Identifier) arguments[1];
+        if (to.namespace().length == 0) to = named(((Identifier) first).namespace(), to.name());
+        if ((ofPaimon ? others : tables).tableExists(to)) throw new TableAlreadyExistsException(to);  // one hides the other
+      }
+      return ask(ofPaimon ? tables : others, method, arguments);
     }
 
     private boolean isOfPaimon(String name, Method method, Object first) throws Exception {
@@ -70,6 +76,17 @@ public class GenericCatalogs {
       }
       if (name.equals("listFunctions")) return isOfSystem((String[]) first);
       return name.equals("useNullableQuerySchema") || !documented(method).getDeclaringClass().isInstance(others);
+    }
+
+    /** Return a name. The compiler of these sources does not call static methods of interfaces. */
+    private static Identifier named(String[] namespace, String name) throws Exception {
+      return (Identifier) Identifier.class.getMethod("of", new Class[] {String[].class, String.class})
+        .invoke(null, new Object[] {namespace, name});
+    }
+
+    private boolean isUsual(String[] namespace) {
+      String[] usual = ((CatalogPlugin) others).defaultNamespace();
+      return namespace.length == 1 && usual.length == 1 && namespace[0].equalsIgnoreCase(usual[0]);
     }
 
     private static boolean isOfSystem(String[] namespace) {
@@ -136,6 +153,7 @@ public class GenericCatalogs {
 
     private boolean dropped(Method method, String[] namespace, Object[] arguments) throws Throwable {
       SupportsNamespaces ours = (SupportsNamespaces) tables;
+      if (isUsual(namespace)) return ((Boolean) ask(others, method, arguments)).booleanValue();  // Spark never drops it
       boolean cascades = ((Boolean) arguments[1]).booleanValue();
       Identifier[] kept = ours.namespaceExists(namespace) ? tables.listTables(namespace) : new Identifier[0];
       if (kept.length > 0 && !cascades) throw new NonEmptyNamespaceException(namespace);
