@@ -17,6 +17,12 @@ from tests.support.remote_storage import RemoteStorage, put_folder
 
 pytestmark = pytest.mark.spark
 pytest.importorskip("obstore", reason="needs pip install 'paimon-sql[s3]'")
+HADOOP = {  # by option of a catalog: the end of Hadoop's setting
+    "s3.endpoint": "endpoint",
+    "s3.access-key": "access.key",
+    "s3.secret-key": "secret.key",
+    "s3.region": "endpoint.region",
+}
 TABLES = ("dv_append", "me_dedup_compacted")
 STORIES = ("procedures/rollback_to_tag_of_expired_snapshot", "pk/dv_index_written_and_compacted_away")
 
@@ -56,3 +62,16 @@ def test_stories(session: Any, case: str) -> None:
     for number, step in enumerate(CASES[case]["steps"], 1):
         text = step.get("sql") or step["query"]
         check(step, cells(session.sql(text).collect()), f"step {number}: {text}")
+
+
+def test_settings_of_hadoop_are_enough(spark: Any, storage: RemoteStorage) -> None:
+    """`spark.hadoop.fs.s3a.…` of the session give the address and the keys: the catalog needs only its warehouse."""
+    given = storage.warehouse()
+    spark.conf.set("spark.sql.catalog.bare", "paimon_sql.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.bare.warehouse", given.pop("warehouse"))
+    for key, value in given.items():
+        spark.conf.set(f"spark.hadoop.fs.s3a.{HADOOP[key]}", value)
+    paimon_sql.install(spark)
+    spark.sql("CREATE TABLE bare.default.t (k INT)")
+    spark.sql("INSERT INTO bare.default.t VALUES (1)")
+    assert spark.sql("SELECT * FROM bare.default.t").collect() == [(1,)]

@@ -127,7 +127,7 @@ class CatalogRegistry:
                 if class_name in GENERIC_CLASSES:
                     self._put_beside_sparks_tables()
                     continue
-                load = partial(self.loaded.load, self.bridge.settings(f"{CATALOG_PREFIX}{name}."))
+                load = partial(self.loaded.load, self.bridge.catalog_options(name) or {})
                 self._put(SparkCatalog(self.jvm, self.bridge, name, load))
         if PATHS in statement and PATHS not in self.catalogs:
             self._put(SparkPathCatalog(self.jvm, self.bridge, self.loaded.may_open))
