@@ -117,6 +117,20 @@ def test_calls_of_storages(fail: Exception | None, errors: int, monkeypatch: pyt
     assert io.metrics.value("storage_errors_total") == errors
 
 
+def test_labels_of_copies_are_no_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        def call(self, act: Callable[[Any], Any]) -> Any:
+            raise PermissionError("x")
+
+    monkeypatch.setattr(objects, "client_of", lambda *_: Refusing())
+    io = objects.ObjectStoreFileIO("s3", {}, Metrics())
+    for target in ("s3://bucket/secret.db/one", "s3://bucket/secret.db/two"):
+        with pytest.raises(OSError, match="key"):
+            io.copy_file("s3://bucket/key", target)
+    assert "secret" not in io.metrics.prometheus_text()
+    assert io.metrics.value("storage_errors_total", operation="copy") == 2
+
+
 def test_statements_are_counted_once() -> None:
     found = Metrics()
     log = StatementLog(found)

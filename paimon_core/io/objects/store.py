@@ -303,7 +303,7 @@ class ObjectStoreFileIO:
 
     def copy_file(self, source: str, target: str) -> None:
         try:
-            self._call(f"copy to {target}", source, lambda store, key: _obstore().copy(store, key, _key(target)))
+            self._call("copy", source, lambda store, key: _obstore().copy(store, key, _key(target)), to=target)
         except StorageError:
             if self.status(source).size <= _MOST_COPY:
                 raise
@@ -318,12 +318,19 @@ class ObjectStoreFileIO:
         return client_of(self.scheme, path.split("/")[2], self.options)
 
     def _call(
-        self, action: str, path: str, act: Callable[[Any, str], T], ask: Callable[[Any, str], object] | None = None
+        self,
+        action: str,
+        path: str,
+        act: Callable[[Any, str], T],
+        ask: Callable[[Any, str], object] | None = None,
+        *,
+        to: str = "",
     ) -> T:
+        """Call the store. Metrics count `action`, one of few words; errors also name the path `to`."""
         client, key = self._client(path), _key(path)
         self.metrics.add(STORAGE_CALLS, scheme=self.scheme, operation=action)
         again = None if ask is None else lambda: client.call(lambda store: ask(store, key))
-        with object_errors(action, path, self.options, again):
+        with object_errors(f"{action} to {to}" if to else action, path, self.options, again):
             try:
                 return client.call(lambda store: act(store, key))
             except Exception as error:
