@@ -6,6 +6,9 @@ decreases. Functions are recognised by the text of the expression. Every other e
 A TIMESTAMP WITH LOCAL TIME ZONE has its wall clock in the zone of the column. The rules of regions differ between
 versions of their tables, so a moment in a region may have any wall clock within 18 hours. Wall clocks in zones with a
 fixed offset are exact.
+
+Some functions see dates and wall clocks without a zone as moments. A wall clock that a region skips, such as a night's
+hour or a day at the date line, becomes a later one.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from paimon_core.spec.types import DataField, Kind
 _SECOND = 1_000_000  # microseconds
 _DAY = 86_400 * _SECOND
 _FARTHEST = 18 * 3600 * _SECOND  # the largest offset of a zone in Java
+_SKIPPED = 2 * _FARTHEST  # the most that a zone skips: the difference of two offsets
 _EPOCH = date(1970, 1, 1).toordinal()
 _FIRST, _LAST = (date.min.toordinal() - _EPOCH) * _DAY, (date.max.toordinal() + 1 - _EPOCH) * _DAY
 _MANY = 100  # a longer IN becomes a range
@@ -56,13 +60,19 @@ class Made:
     def name(self) -> str:
         return self.field.name
 
+    @property
+    def may_skip(self) -> bool:
+        """Return whether the function may see another wall clock than the value's."""
+        by_moment = self.function.by_moment or (self.function.name == "hour" and self.source.type.kind is Kind.DATE)
+        return by_moment and self.offset is None
+
     def walls(self, value: Any) -> tuple[int, int]:
         """Return the first and the last possible wall clock of a value of the source, in microseconds."""
-        if self.source.type.kind is Kind.DATE:
-            return value * _DAY, value * _DAY
-        micros = value[0] * 1000 + value[1] // 1000
-        if self.source.type.kind is Kind.TIMESTAMP:
-            return micros, micros
+        is_date = self.source.type.kind is Kind.DATE
+        micros = value * _DAY if is_date else value[0] * 1000 + value[1] // 1000
+        if self.source.type.kind is not Kind.TIMESTAMP_LTZ:
+            skipped = _SKIPPED if self.may_skip else 0
+            return micros - skipped, micros + skipped
         if self.offset is None:
             return micros - _FARTHEST, micros + _FARTHEST
         return micros + self.offset, micros + self.offset
@@ -119,7 +129,7 @@ def _compared(group: Sequence[Made], op: str, value: Any) -> Predicate | None:
         return None
     if group[0].function.name == "prefix":
         return _of_texts(group[0], op, value)
-    low, high = group[0].walls(value)
+    low, high = next((m for m in group if m.may_skip), group[0]).walls(value)
     if op == "<":
         high -= _DAY if group[0].source.type.kind is Kind.DATE else 1
     if op in ("=", "<=>") and low == high and (exact := _equal(group, low)) is not None:
@@ -169,6 +179,9 @@ def _bound(group: Sequence[Made], wall: int, op: Any) -> Predicate | None:
         slack = 0 if made.offset is not None else _FARTHEST
         micros = value + (slack if op == "<=" else -slack)
         return Compare(made.name, op, _moment(micros))
+    if made.function.name == "date" and made.may_skip:  # the zone may skip the begin of the unit
+        days = -(-_SKIPPED // _DAY)
+        value += days if op == "<=" else -days
     found = Compare(made.name, op, value)
     if made.field.type.kind is Kind.VARCHAR and op == ">=":
         return Or((found, StartsWith(made.name, "+")))  # years after 9999

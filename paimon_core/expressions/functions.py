@@ -24,7 +24,8 @@ _PARTS = {"year": "year", "month": "month", "day": "day", "dayofmonth": "day", "
 @dataclass(frozen=True, slots=True)
 class MakingFunction:
     """A function of a column. `unit` is what a date or a moment is truncated to, `pieces` are the parts of a format of
-    dates, `length` is the number of the first characters of a text.
+    dates, `length` is the number of the first characters of a text. If `by_moment`, Spark computes it from a moment: it
+    first puts a date or a wall clock into the time zone.
     """
 
     name: str
@@ -32,6 +33,7 @@ class MakingFunction:
     unit: str = "day"
     pieces: tuple[str, ...] = ()
     length: int = 0
+    by_moment: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def _function(node: object) -> MakingFunction | None:
             within = _function(inner)
             if within is not None and within.name == "date_trunc":
                 unit = "day" if within.unit in _TIME_UNITS else within.unit
-                return MakingFunction("date", within.column, unit)
+                return MakingFunction("date", within.column, unit, by_moment=True)
         case _Call("cast", (inner, "string")):
             within = _function(inner)
             if within is not None and within.name == "date" and within.unit == "day":
@@ -71,11 +73,11 @@ def _function(node: object) -> MakingFunction | None:
         case _Call("trunc", (_Column(name), str(unit))) if DATE_UNITS.get(unit.lower(), "day") != "day":
             return MakingFunction("date", name, unit.lower())
         case _Call("date_trunc", (str(unit), _Column(name))) if unit.lower() in (*DATE_UNITS, *_TIME_UNITS):
-            return MakingFunction("date_trunc", name, unit.lower())
+            return MakingFunction("date_trunc", name, unit.lower(), by_moment=True)
         case _Call("date_format", (_Column(name), str(text))):
             found = _FORMAT.fullmatch(text)
             pieces = () if found is None else tuple(g.strip("'") for g in found.groups() if g)
-            return MakingFunction("date_format", name, pieces=pieces) if pieces else None
+            return MakingFunction("date_format", name, pieces=pieces, by_moment=True) if pieces else None
         case _Call("substring" | "substr", (_Column(name), 0 | 1, int(length))) | _Call(
             "left", (_Column(name), int(length))
         ):

@@ -155,6 +155,37 @@ def test_every_matching_row_satisfies_the_derived_filter(data: st.DataObject, zo
             assert holds(found, one) is True, describe(found)
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "stored_as"),
+    [(NTZ, stored(datetime(2011, 12, 30, 12)), "2011-12-31 12"), (DATE, 15_338, "2011-12-31 00")],
+)
+def test_wall_clocks_that_a_zone_skips(kind: DataType, value: Any, stored_as: str) -> None:
+    """Functions of moments see a later wall clock: Pacific/Apia skipped 30 December 2011."""
+    day = date.fromisoformat(stored_as[:10])
+    values: dict[str, Any] = {
+        "date_format(ts, 'yyyy-MM-dd HH')": stored_as,
+        "CAST(date_trunc('DAY', ts) AS DATE)": (day - date(1970, 1, 1)).days,
+        "year(ts)": 2011,
+        "hour(ts)": int(stored_as[11:]),
+    }
+    types = (STRING, DATE, INT, INT)
+    fields = [DataField(id=i + 1, name=n, type=t) for i, (n, t) in enumerate(zip(values, types, strict=True))]
+    known = [made_by(f, f.name, [DataField(id=0, name="ts", type=kind)], None) for f in fields]
+    for op in ("=", "<=", ">=", "<=>"):
+        for made in known:
+            assert made is not None
+            found = derived(Compare("ts", op, value), [made])
+            assert found is None or holds(found, values) is True, (op, describe(found))
+
+
+def test_a_day_in_a_gap_at_midnight() -> None:
+    """`hour` of a DATE is the hour of its first moment, which is 1 if the zone skips the hour from midnight."""
+    source = DataField(id=0, name="ts", type=DATE)
+    made = made_by(DataField(id=1, name="hr", type=INT), "hour(ts)", [source], None)
+    assert made is not None
+    assert derived(Compare("ts", "=", 15_338), [made]) is None
+
+
 def test_what_follows() -> None:
     source = DataField(id=0, name="ts", type=NTZ)
     day = made_by(DataField(id=1, name="dt", type=DATE), "CAST(ts AS DATE)", [source], None)
@@ -211,6 +242,6 @@ def test_other_expressions_imply_nothing(text: str) -> None:
 
 def test_functions() -> None:
     assert function_of(" ( date ( `t``s` ) ) ") == MakingFunction("date", "t`s")
-    assert function_of("CAST(date_trunc('HOUR', ts) AS DATE)") == MakingFunction("date", "ts", "day")
+    assert function_of("CAST(date_trunc('HOUR', ts) AS DATE)") == MakingFunction("date", "ts", "day", by_moment=True)
     assert function_of('date_format(TS, "yyyy")') is None
     assert function_of("date_format(TS, 'yyyy-MM-ddTHH')") is None
