@@ -66,11 +66,13 @@ def places(settings: Mapping[str, str], options_of: Callable[[str], Mapping[str,
     servers decide who reads a table. `options_of` returns the options of a Paimon catalog by its name.
     """
     warehouses: dict[str, list[Mapping[str, str]]] = {}
-    for key, value in settings.items():
-        name = key.removeprefix(_CATALOGS).removesuffix(_WAREHOUSE)
-        if key != f"{_CATALOGS}{name}{_WAREHOUSE}" or settings.get(f"{_CATALOGS}{name}{_METASTORE}") == "rest":
-            continue
+    keys = (key.removeprefix(_CATALOGS).removesuffix(_WAREHOUSE) for key in settings if key.startswith(_CATALOGS))
+    for name in sorted({name for name in keys if "." not in name}):
         options = options_of(name)
+        # beside Spark's own tables, a catalog has a warehouse without a setting
+        value = settings.get(f"{_CATALOGS}{name}{_WAREHOUSE}") or (options or {}).get(_WAREHOUSE[1:])
+        if value is None or settings.get(f"{_CATALOGS}{name}{_METASTORE}") == "rest":
+            continue
         for spelling in _spellings([warehouse_place(value)]):
             warehouses.setdefault(spelling, []).extend([] if options is None else [options])
     of_spark = _spellings([settings.get(_WAREHOUSE_OF_SPARK, "")])

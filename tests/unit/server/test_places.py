@@ -23,3 +23,13 @@ def test_a_warehouse_with_users_is_found_in_each_spelling(
     found = places(settings, lambda _: options)
     assert set(found.warehouses) == {f"{tmp_path}/wh"}
     assert Warehouses(found).has_users(f"{tmp_path}/wh")
+
+
+def test_a_catalog_beside_sparks_tables_has_its_warehouse_without_a_setting(tmp_path: Path) -> None:
+    """Else clients could read tables of users in the warehouse of Spark by their paths."""
+    options = {"warehouse": str(tmp_path / "wh")}
+    accounts_of(load_catalog(options)).initialize("secret")
+    settings = {"spark.sql.catalog.spark_catalog": "paimon_sql.SparkGenericCatalog", "spark.sql.warehouse.dir": "/wh"}
+    found = places(settings, {"spark_catalog": options}.get)
+    assert Warehouses(found).has_users(options["warehouse"])
+    assert not places({"spark.sql.catalog.other": "example.Catalog"}, {}.get).warehouses
