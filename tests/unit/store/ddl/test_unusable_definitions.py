@@ -167,9 +167,9 @@ def test_a_branch_that_is_read_must_exist(tmp_path: Path, key: str) -> None:
     catalog.stage_replace(table, made({key: "b"})).publish()
     store = catalog.load_table(table).store
     assert store.options.values == {key: "b"}
-    with pytest.raises(InvalidOptionError, match=f"cannot be renamed: .* Unset this option first"):
+    with pytest.raises(InvalidOptionError, match="cannot be renamed: .* Unset this option first"):
         rename_branch(store, "b", "c")
-    with pytest.raises(InvalidOptionError, match=f"cannot be deleted: .* Unset this option first"):
+    with pytest.raises(InvalidOptionError, match="cannot be deleted: .* Unset this option first"):
         delete_branch(store, "b")
     catalog.alter_table(table, [RemoveOption(key)])
     rename_branch(catalog.load_table(table).store, "b", "c")
