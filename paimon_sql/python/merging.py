@@ -152,6 +152,12 @@ class _Merge:
         return frozenset(name for c in (*self.matched, *self.by_source) for name in c.values or ())
 
     @property
+    def _kept(self) -> frozenset[str]:
+        """The columns that some updates assign and others do not: written anew, they keep their values there."""
+        updates = [c.values.keys() for c in (*self.matched, *self.by_source) if c.values is not None]
+        return self.updated - frozenset(name for name in self.updated if all(name in of for of in updates))
+
+    @property
     def decides(self) -> bool:
         """Whether several source rows for one row of the table are an error, as in Spark."""
         deletes_all = [(c.kind, c.applies) for c in self.matched] == [(ROW_DELETE, None)]
@@ -163,7 +169,7 @@ class _Merge:
         keeps_rows = moves_rows and bool(self.updated)
         if keeps_rows or (self.deletes and self.table.store.has_primary_key):
             return names
-        used = self.pairing.target_columns() | self.rows.checks.columns
+        used = self.pairing.target_columns() | self.rows.checks.columns | self._kept
         return [n for n in names if n in used.union(*(c.columns(TARGET) for c in self._clauses))]
 
     def changes(self, rows: TableScan, matches: Matches) -> Iterator[pa.RecordBatch]:

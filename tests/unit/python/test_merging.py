@@ -182,6 +182,21 @@ def test_the_key_may_get_a_value_that_the_condition_requires(table: PaimonTable)
     assert rows(table) == [(1, "x", 8), (2, "b", 2), (3, "y", 9)]
 
 
+def test_clauses_that_update_other_columns_keep_the_rest(lake: PaimonCatalog) -> None:
+    """With data evolution, a merge writes each column that one of its clauses assigns, for all rows that change."""
+    evolved = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+    for name, options in (("evolved", evolved), ("plain", {})):
+        made = lake.create_table(f"shop.{name}", SCHEMA, options=options)
+        made.append(as_dicts([(0, "a", 1), (1, "b", 2), (2, "c", 3)]))
+        made.merge(
+            as_dicts([(1, "x", 5), (2, "y", 6)]),
+            on="k",
+            when_matched=[("source.k = 1", "update"), {"p": "source.p"}],
+            when_not_matched_by_source={"v": 9},
+        )
+        assert rows(made) == [(0, "a", 9), (1, "x", 5), (2, "y", 3)]
+
+
 def test_the_key_gets_no_value_of_another_cast(lake: PaimonCatalog) -> None:
     """Where `05` is cast to 5, the row would have two keys."""
     made = lake.create_table(
