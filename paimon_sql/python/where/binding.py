@@ -200,7 +200,8 @@ class _Binder(Builder):
 
     # -- conditions ---------------------------------------------------------------------------------------------------
     def both(self, name: str, node: exp.Expression) -> Bound:
-        parts = [self.cast(self.bind(n), BOOLEAN) for n in (node.left, node.right)]
+        """AND or OR of all parts of a chain: a tree of pairs would be too deep for thousands of parts."""
+        parts = [self.cast(self.bind(n), BOOLEAN) for n in node.flatten(unnest=False)]
         return condition_of(name, *parts)
 
     def negated(self, node: exp.Expression) -> Bound:

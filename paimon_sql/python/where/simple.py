@@ -6,7 +6,6 @@ tree that `binding` makes; tests/unit/python/test_simple.py compares them. `bind
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
@@ -43,7 +42,7 @@ def bind_simple(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> 
         return None
     make = Builder(fields, zone)
     bound = [_bound(make, part) for part in parts]
-    return functools.reduce(functools.partial(condition_of, "and"), bound)
+    return condition_of("and", *bound) if len(bound) > 1 else bound[0]
 
 
 def _parts(text: str, names: frozenset[str]) -> Iterator[re.Match[str] | None]:

@@ -130,6 +130,15 @@ def test_rows_that_are_kept(text: str, expected: list[int] | None) -> None:
         assert kept(text) == expected
 
 
+def test_thousands_of_parts() -> None:
+    """OR of many parts, and AND in a text that sqlglot reads or does not."""
+    for text in ("n = 2 OR " * 3_000 + "n = 4", "n = 4 AND " * 3_000 + "n = 4", "n + 0 = 4 AND " * 3_000 + "n = 4"):
+        condition = Condition.of(text, FIELDS, UTC)
+        assert condition.columns == {"n"} and len(condition.pushed({f.name: f for f in FIELDS})) >= 1
+        found = condition.evaluated(pa.record_batch({"n": pa.array([4, 5, None], pa.int32())}))
+        assert found.to_pylist() == [True, False, None]
+
+
 def test_a_quote_in_a_text() -> None:
     rows = ROWS.set_column(0, "n", pa.array([1, 2, 3, 4])).set_column(5, "s", pa.array(["a'b", "a\\b", "ab", None]))
     assert kept("s = 'a''b'", rows) == [1]
