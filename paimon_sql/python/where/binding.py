@@ -162,7 +162,7 @@ class _Binder(Builder):
             raise refusal(node.sql("spark"))
         return self.named(names)
 
-    def constant(self, node: exp.Expression) -> Bound:
+    def number_or_text(self, node: exp.Expression) -> Bound:
         """A constant: a text, or a number, with the type that Spark gives it."""
         text = str(node.this)
         if node.is_string:
@@ -255,7 +255,7 @@ class _Binder(Builder):
 _SPECIAL: dict[type[exp.Expression], Callable[[_Binder, Any], Bound]] = {
     exp.Column: _Binder.column,
     exp.Dot: _Binder.column,
-    exp.Literal: _Binder.constant,
+    exp.Literal: _Binder.number_or_text,
     exp.RawString: lambda _, node: literal(str(node.this), STRING),
     exp.HexString: _Binder.binary,
     exp.Boolean: lambda _, node: literal(bool(node.this), BOOLEAN),
