@@ -65,6 +65,25 @@ def test_both_kinds_of_tables_in_one_database(generic: Any) -> None:
         generic.sql("DROP TABLE ours2")
 
 
+def test_sparks_tables_and_views_do_not_get_the_name_of_a_paimon_table(generic: Any) -> None:
+    generic.sql("CREATE VIEW shown AS SELECT 1 AS id")
+    generic.sql("CREATE TEMPORARY VIEW passing AS SELECT 7 AS id")
+    for statement in (
+        "ALTER TABLE ours RENAME TO sparks",
+        "ALTER TABLE sparks RENAME TO ours",
+        "ALTER TABLE generic.sparks RENAME TO ours",
+        "ALTER TABLE generic.sparks RENAME TO generic.`ours`;",
+        "ALTER VIEW shown RENAME TO ours",
+        "CREATE EXTERNAL TABLE ours (id INT) USING parquet LOCATION '/nowhere'",
+    ):
+        with pytest.raises(AnalysisException, match="ALREADY_EXISTS"):
+            generic.sql(statement)
+    assert rows(generic, "SELECT (SELECT max(v) FROM ours), (SELECT max(v) FROM sparks)") == [("b", "q")]
+    generic.sql("ALTER VIEW passing RENAME TO ours")
+    assert rows(generic, "SELECT * FROM ours") == [(7,)]
+    generic.sql("DROP VIEW ours")
+
+
 def test_rows_change(generic: Any) -> None:
     generic.sql("UPDATE ours SET v = 'c' WHERE id = 1")
     generic.sql("DELETE FROM generic.ours WHERE id = 2")

@@ -64,6 +64,7 @@ from paimon_sql.spark.jvm.sessions import (
     current_catalog,
     inject_parser,
     install_described_columns,
+    is_temporary_view,
     java_session,
     move_to,
     parser_of,
@@ -91,8 +92,11 @@ _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b"
 # a table in Spark's own catalog; a table or view of Spark's there
 _NEW_TABLE = re.compile(r"\b(?:create|replace)\s+(?:or\s+replace\s+)?table\b", re.IGNORECASE)
 _NEW = re.compile(
-    r"\bcreate\s+(?:table|(?:or\s+replace\s+)?view)\s+(?P<lenient>if\s+not\s+exists\b)?(?!.*\busing\s+`?paimon\b)",
+    r"\bcreate\s+(?:(?:external\s+)?table|(?:or\s+replace\s+)?view)\s+(?P<lenient>if\s+not\s+exists\b)?(?!.*\busing\s+`?paimon\b)",
     re.IGNORECASE | re.DOTALL,
+)
+_RENAMED = re.compile(
+    r"\s*alter\s+(?:table|view)\s+(?P<old>\S.*?)\s+rename\s+to\s+(?!partition\b)(?P<new>.+)", re.IGNORECASE | re.DOTALL
 )
 _VIEW = re.compile(r"\b(?:view|table)\b", re.IGNORECASE)
 _OF_PAIMON = re.compile(r"\busing\s++`?paimon\b", re.IGNORECASE)
@@ -349,19 +353,33 @@ def _makes_table_beside(registry: CatalogRegistry, text: str) -> bool:
 
 
 def _taken(registry: CatalogRegistry, text: str) -> JavaObject | None:
-    """Return the plan of a statement that creates a table or a view of Spark's with the name of a Paimon table: Spark
-    does not know that the name is taken. The plan fails, or does nothing with IF NOT EXISTS. Return None for any other
-    statement.
+    """Return the plan of a statement that gives a table or a view of Spark's the name of a Paimon table: Spark does not
+    know that the name is taken. The plan fails, or does nothing with IF NOT EXISTS. Return None for other statements.
     """
-    found = _NEW.search(text) if SESSION_CATALOG in registry.catalogs else None
-    name = target_of(f"CREATE TABLE {text[found.end() :]}") if found is not None else ()
-    if found is None or registry.place_beside_sparks(name) is None:
+    if SESSION_CATALOG not in registry.catalogs:
+        return None
+    found = _NEW.search(text)
+    name = _new_name(registry, text) if found is None else target_of(f"CREATE TABLE {text[found.end() :]}")
+    if registry.place_beside_sparks(name) is None:
         return None
     table = registry.find_table(name)
     if table is None:
         return None
-    run = partial(_refuse_name, table[1], lenient=found["lenient"] is not None)
+    run = partial(_refuse_name, table[1], lenient=found is not None and found["lenient"] is not None)
     return create_namespace(registry.jvm, FunctionCommand(registry.jvm, f"CREATE {table[1]}", run), table[1].name)
+
+
+def _new_name(registry: CatalogRegistry, text: str) -> tuple[str, ...]:
+    """Return the parts of the new name in `ALTER TABLE old RENAME TO new`. Return none for any other statement, and for
+    temporary views: they may hide tables.
+    """
+    found = _RENAMED.match(text)
+    if found is None:
+        return ()
+    old, new = target_of(f"CREATE TABLE {found['old']}"), target_of(f"CREATE TABLE {found['new']}")
+    if len(old) == 1 and is_temporary_view(registry.session, old[0]):
+        return ()
+    return (*old[:-1], *new) if len(new) == 1 else new
 
 
 def _refuse_name(identifier: Identifier, *, lenient: bool) -> None:
