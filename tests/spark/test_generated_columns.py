@@ -156,6 +156,29 @@ def test_changes_make_the_values_anew(kind: str, spark: Any) -> None:
     assert content(spark) == [(*moved[:2], "n", moved[3], "n"), merged, (3, None, None, None, None)]
 
 
+def test_values_are_made_and_checked_as_they_are_stored(spark: Any) -> None:
+    spark.sql(
+        "CREATE TABLE t (id INT, n DECIMAL(10, 2), small TINYINT, text STRING GENERATED ALWAYS AS (CAST(n AS STRING)), "
+        "CONSTRAINT big CHECK (small > 7))"
+    )
+    spark.sql("INSERT INTO t (id, n, small) VALUES (1, 1.999, 8), (2, 1, 8)")
+    spark.sql("UPDATE t SET n = 7.556 WHERE id = 1")
+    spark.sql(
+        "MERGE INTO t USING (SELECT 2 AS id, 8.889 AS n UNION ALL SELECT 3, 9.999) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET n = s.n WHEN NOT MATCHED THEN INSERT (id, n, small) VALUES (s.id, s.n, 9)"
+    )
+    found = [tuple(map(str, row)) for row in spark.sql("SELECT id, n, text FROM t ORDER BY id").collect()]
+    assert found == [("1", "7.56", "7.56"), ("2", "8.89", "8.89"), ("3", "10.00", "10.00")]
+    with pytest.raises(PySparkException, match="CHECK_CONSTRAINT_VIOLATION"):
+        spark.sql("UPDATE t SET small = 7.5D WHERE id = 1")
+    for ansi in ("true", "false"):
+        spark.conf.set("spark.sql.ansi.enabled", ansi)
+        with pytest.raises(PySparkException, match="OVERFLOW"):
+            spark.sql("UPDATE t SET small = id + 300")
+        with pytest.raises(PySparkException, match="NUMERIC|OVERFLOW"):
+            spark.sql("UPDATE t SET n = 12345678901.5")
+
+
 def test_a_key_does_not_change(spark: Any) -> None:
     spark.sql(f"CREATE TABLE t {COLUMNS} PARTITIONED BY (dt) TBLPROPERTIES ('primary-key' = 'id,dt', 'bucket' = '1')")
     spark.sql(f"INSERT INTO t VALUES (1, {SQL_TS}, 'a')")

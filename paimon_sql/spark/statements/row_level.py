@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.commit.draft import CommitInfo
@@ -53,7 +53,7 @@ from paimon_sql.spark.tables.evolved_table import EvolvedTable, latest_table, na
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.write.alignment import Alignment, aligned, with_field
 from paimon_sql.spark.write.changes import ChangesTable
-from paimon_sql.spark.write.store_assignment import cast_as_spark, default_value, needs_cast
+from paimon_sql.spark.write.store_assignment import cast_as_spark, cast_as_stored, default_value, needs_cast
 
 _POSITION_PREFIX = "__paimon_target"  # prefixed, because the source of a MERGE INTO may have columns of the same names
 
@@ -128,6 +128,7 @@ class Target:
         """
         check_zone(self.table.schema, self.table.store.zone, self.table.name)
         checks, is_new = self.checks, F.col(VALUE_KIND) != ROW_DELETE
+        changes = self._as_stored(changes, {c for check in checks for c in check.columns})
         for field in checked_defaults(self.table.schema):
             name, value = F.col(quoted_name(field.name)), default_value(field)
             changes = changes.withColumn(field.name, F.when(is_new, F.coalesce(name, value)).otherwise(name))
@@ -151,6 +152,15 @@ class Target:
                 for c in changes.columns
             )
         )
+
+    def _as_stored(self, changes: DataFrame, names: Collection[str]) -> DataFrame:
+        """Return changes with the values of columns as the table stores them, not as they were computed."""
+        odd = [f for f in changes.schema if f.name in names and f.dataType != self.types[f.name]]
+        for field in odd:
+            if not isinstance(field.dataType, StructType | ArrayType | MapType):  # Spark aligns their fields later
+                value = cast_as_stored(self.jvm, self.session, F.col(quoted_name(field.name)), self.types[field.name])
+                changes = changes.withColumn(field.name, value)
+        return changes
 
     @property
     def evolves(self) -> bool:

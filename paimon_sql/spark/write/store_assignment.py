@@ -244,5 +244,12 @@ def cast_as_spark(jvm: Jvm, session: SessionBridge, value: Column, target: DataT
     return expressions.cast(jvm, value, target, ansi=_is_ansi(session))
 
 
+def cast_as_stored(jvm: Jvm, session: SessionBridge, value: Column, target: DataType) -> Column:
+    """Return a value that needs no CAST as Spark stores it in a column of a type: it raises an error for a number that
+    the type cannot hold.
+    """
+    return expressions.cast(jvm, value, target, ansi=session.setting(_POLICY) != "LEGACY")
+
+
 def _is_ansi(session: SessionBridge) -> bool:
     return bool(session.setting("spark.sql.ansi.enabled"))
