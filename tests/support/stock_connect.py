@@ -16,9 +16,8 @@ from pyspark.sql import SparkSession
 from tests.conformance.test_conformance import cells, run_case
 
 
-def _run(address: str, job: dict[str, Any]) -> Any:
+def _run(session: SparkSession, job: dict[str, Any]) -> Any:
     """Run a case of the conformance tests on an empty warehouse, or statements, and return the rows of the last one."""
-    session = SparkSession.builder.remote(address).create()
     try:
         session.conf.set("spark.sql.catalog.paimon.warehouse", job["warehouse"])
         session.sql("USE paimon.default")
@@ -34,9 +33,12 @@ def _run(address: str, job: dict[str, Any]) -> Any:
 
 
 def main(address: str) -> None:
+    # PySpark's sessions close themselves when they are collected; in a starting thread, PySpark 4.0 then waits for ever
+    kept = []
     for line in sys.stdin:
         try:
-            answer = {"rows": _run(address, json.loads(line))}
+            kept.append(SparkSession.builder.remote(address).create())
+            answer = {"rows": _run(kept[-1], json.loads(line))}
         except Exception:  # noqa: BLE001  every failure is an answer
             answer = {"failure": traceback.format_exc()}
         sys.stdout.write(json.dumps(answer) + "\n")
