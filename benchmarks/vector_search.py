@@ -5,7 +5,7 @@
 Prints the seconds of an exact search by each metric, beside two ceilings of the same run: reading the same column
 without a search, and NumPy's product of the query with a matrix of the same vectors in memory. Then, for each type of
 index, the seconds to make it, its size, the share of the true 10 nearest rows that it finds, and the seconds of a
-search, beside those of an exact search in the same table. The indexed vectors lie around 100 centers.
+search, beside the figures of an exact search in the same table. The indexed vectors lie around 100 centers.
 """
 
 from __future__ import annotations

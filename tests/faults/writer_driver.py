@@ -2,7 +2,7 @@
 
     python -m tests.faults.writer_driver OPTIONS FOLDER KIND KILL_AT
 
-OPTIONS are those of the catalog, as JSON. It prints how many file operations there were where it was not killed; 0
+OPTIONS are the catalog's options, as JSON. It prints the number of file operations if it was not killed; 0
 kills nothing. It leads a process group.
 """
 

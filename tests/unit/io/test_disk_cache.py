@@ -34,7 +34,7 @@ def entries(tmp_path: Path) -> list[Path]:
 
 
 def used(tmp_path: Path) -> int:
-    """The bytes that the files of the cache take, in whole blocks, while nobody adds files."""
+    """Return the bytes that the files of the cache take, in whole blocks, while no process adds files."""
     with (root(tmp_path) / "used").open("rb+") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         return sum(-(-path.stat().st_size // 4096) * 4096 for path in entries(tmp_path))

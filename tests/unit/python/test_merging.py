@@ -198,7 +198,7 @@ def test_clauses_that_update_other_columns_keep_the_rest(lake: PaimonCatalog) ->
 
 
 def test_the_key_gets_no_value_of_another_cast(lake: PaimonCatalog) -> None:
-    """Where `05` is cast to 5, the row would have two keys."""
+    """If `05` were cast to 5, the row would have two keys."""
     made = lake.create_table(
         "shop.t", pa.schema([("k", pa.string()), ("v", pa.int64())]), primary_key="k", options={"bucket": "1"}
     )

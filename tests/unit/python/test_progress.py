@@ -21,7 +21,7 @@ from paimon_sql.shell.tables import run_table_command
 
 
 class Watched:
-    """What a job does: the tasks that ended and those that were undone."""
+    """A job that counts the tasks that ended and the tasks that were undone."""
 
     def __init__(self) -> None:
         self.ran, self.undone = list[int](), list[Any]()

@@ -11,34 +11,27 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.copying import check_takes_files, copy_files
-from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
-from paimon_core.row_level.removed_rows import changed_files, marked_rows
-from paimon_core.row_level.writer import open_changes_writer
-from paimon_core.scan.read import read_split
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import is_blob
 from paimon_core.spec.types import BYTES, INT
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
+from tests.support.evolving import EVOLVES, INFO, EvolvingRows, commit, live, read
 from tests.support.examples import examples
 from tests.support.stored import compact
 from tests.support.tables import fields
 
-EVOLVES = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "deletion-vectors.enabled": "true"}
-PLACES = ["__paimon_file_path", "__paimon_row_index"]
-INFO = CommitInfo(user="u")
 Row = tuple[int, bytes | None, bytes | None]
-COLUMNS = ("k", "v", "w")
+ROWS = EvolvingRows({"k": pa.int32(), "v": pa.binary(), "w": pa.binary()})
+COLUMNS = tuple(ROWS.types)
 
 
 def new_table(root: Path, **options: str) -> Table:
@@ -47,50 +40,6 @@ def new_table(root: Path, **options: str) -> Table:
     path, schema = f"{root}/db.db/t", new_table_schema(fields(k=INT, v=BYTES, w=BYTES), options=spelled)
     assert create_schema(LocalFileIO(), path, schema)
     return Table(TableStore.of(LocalFileIO(), path, schema))
-
-
-def batch(rows: Sequence[Row]) -> pa.RecordBatch:
-    k, v, w = zip(*rows, strict=True)
-    return pa.record_batch([pa.array(k, pa.int32()), pa.array(v, pa.binary()), pa.array(w, pa.binary())], list(COLUMNS))
-
-
-def insert(table: Table, *batches: Sequence[Row]) -> None:
-    writer = open_writer(table.store, sequence_start=0)
-    for rows in batches:
-        writer.write(batch(rows))
-    table.commit(writer.finish(), INFO)
-
-
-def staged(table: Table, new: dict[int, Row], columns: tuple[str, ...], deleted: set[int]) -> EvolvedChangesWriter:
-    found = sorted((r for r in read(table, "_ROW_ID", *PLACES) if r[0] in new or r[0] in deleted), key=lambda r: r[1:])
-    updates = ColumnUpdates(columns if new else (), table.latest_snapshot())
-    writer = open_changes_writer(table.store, sequence_start=0, once=True, updates=updates)
-    assert isinstance(writer, EvolvedChangesWriter)
-    values = batch([new.get(r[0], (0, None, None)) for r in found] or [(0, None, None)]).slice(0, len(found))
-    changes = {
-        "_VALUE_KIND": pa.array([2 if r[0] in new else 3 for r in found], pa.int8()),
-        PLACES[0]: pa.array([r[1] for r in found], pa.string()),
-        PLACES[1]: pa.array([r[2] for r in found], pa.int64()),
-        "_ROW_ID": pa.array([r[0] for r in found], pa.int64()),
-    }
-    writer.write(pa.RecordBatch.from_pydict(changes | {c: values.column(c) for c in COLUMNS}))
-    return writer
-
-
-def commit(table: Table, writer: EvolvedChangesWriter) -> None:
-    snapshot, messages = table.latest_snapshot(), writer.finish()
-    messages += marked_rows(table.store, snapshot, changed_files(table.store, snapshot, writer.removed))
-    table.commit(messages, INFO)
-
-
-def read(table: Table, *columns: str) -> list[tuple[Any, ...]]:
-    splits = table.plan(table.latest_snapshot()).splits
-    batches = (b for s in splits for b in read_split(table.store, s, list(columns)))
-    return [row for b in batches for row in zip(*(c.to_pylist() for c in b.columns), strict=True)]
-
-
-def live(table: Table) -> list[DataFileMeta]:
-    return [e.file for e in live_files(table.store, table.latest_snapshot()).values()]
 
 
 def shape(files: Sequence[DataFileMeta]) -> list[tuple[Any, ...]]:
@@ -118,7 +67,7 @@ def test_rows_change_as_in_a_model(
             compact(table)
         elif kind == "insert" or not model:
             new = [[(step, data.draw(VALUE), data.draw(VALUE)) for _ in range(n)] for n in (2, 3)]
-            insert(table, *new)
+            ROWS.insert(table, *new)
             latest = table.latest_snapshot()
             assert latest is not None and latest.next_row_id is not None
             model |= dict(enumerate((row for part in new for row in part), latest.next_row_id - 5))
@@ -127,7 +76,7 @@ def test_rows_change_as_in_a_model(
             chosen = data.draw(st.sets(st.sampled_from(sorted(model))))
             deleted = data.draw(st.sets(st.sampled_from(sorted(model)), max_size=1)) - chosen
             new_rows: dict[int, Row] = {i: (step, data.draw(VALUE), data.draw(VALUE)) for i in chosen}
-            commit(table, staged(table, new_rows, columns, deleted))
+            commit(table, ROWS.staged(table, new_rows, columns, deleted))
             for i, (k, v, w) in new_rows.items():
                 old = model[i]
                 model[i] = tuple(n if c in columns else o for c, n, o in zip(COLUMNS, (k, v, w), old, strict=True))  # type: ignore[assignment]
@@ -143,7 +92,7 @@ def test_rows_change_as_in_a_model(
 
 def test_files_and_their_row_ids(tmp_path: Path) -> None:
     table = new_table(tmp_path, blob__target_file_size="20 b", target_file_row_num="3")
-    insert(table, [(1, b"1", b"x"), (2, None, b"yyyyy"), (3, b"3", None), (4, b"4", b"z")])
+    ROWS.insert(table, [(1, b"1", b"x"), (2, None, b"yyyyy"), (3, b"3", None), (4, b"4", b"z")])
     assert shape(live(table)) == [
         (0, 3, ("k",), 1),
         (0, 3, ("v",), 1),
@@ -153,7 +102,7 @@ def test_files_and_their_row_ids(tmp_path: Path) -> None:
         (3, 1, ("v",), 1),
         (3, 1, ("w",), 1),
     ]
-    commit(table, staged(table, {0: (0, b"-", None), 1: (0, b"new", None)}, ("v",), set()))
+    commit(table, ROWS.staged(table, {0: (0, b"-", None), 1: (0, b"new", None)}, ("v",), set()))
     assert shape(live(table))[7:] == [(0, 2, ("v",), 2), (2, 1, ("v",), 2)]
     assert read(table, "v", "_SEQUENCE_NUMBER") == [(b"-", 1), (b"new", 1), (b"3", 1), (b"4", 1)]
     blobs = [f.file_name for f in live(table) if is_blob(f)]
@@ -166,10 +115,10 @@ def test_files_and_their_row_ids(tmp_path: Path) -> None:
 def test_updates_at_the_same_time(tmp_path: Path) -> None:
     """Of other columns both count; of the same one the second is refused, and where the rows are deleted."""
     table = new_table(tmp_path)
-    insert(table, [(1, b"1", None), (2, b"2", None)])
-    first, second = (staged(table, {i: (0, b"n", None)}, ("v",), set()) for i in (0, 1))
-    other = staged(table, {0: (0, None, b"w")}, ("w",), set())
-    late = staged(table, {0: (0, None, b"w")}, ("w",), set())
+    ROWS.insert(table, [(1, b"1", None), (2, b"2", None)])
+    first, second = (ROWS.staged(table, {i: (0, b"n", None)}, ("v",), set()) for i in (0, 1))
+    other = ROWS.staged(table, {0: (0, None, b"w")}, ("w",), set())
+    late = ROWS.staged(table, {0: (0, None, b"w")}, ("w",), set())
     commit(table, first)
     commit(table, other)
     with pytest.raises(CommitConflictError, match="the same columns of rows 0 to 1"):
@@ -183,12 +132,12 @@ def test_updates_at_the_same_time(tmp_path: Path) -> None:
 def test_a_writer_that_gives_up_leaves_nothing(tmp_path: Path) -> None:
     table = new_table(tmp_path, blob__target_file_size="1 b")
     writer = open_writer(table.store, sequence_start=0)
-    writer.write(batch([(1, b"1", b"x"), (2, b"2", None)]))
+    writer.write(ROWS.batch([(1, b"1", b"x"), (2, b"2", None)]))
     writer.abort()
     with pytest.raises(InvalidDataError, match="no such file"):
-        insert(table, [(1, BlobDescriptor(f"{tmp_path}/nope").encode(), None)])
-    insert(table, [(1, b"1", b"x"), (2, b"2", None)])
-    update = staged(table, {0: (0, b"n", b"m")}, COLUMNS, set())
+        ROWS.insert(table, [(1, BlobDescriptor(f"{tmp_path}/nope").encode(), None)])
+    ROWS.insert(table, [(1, b"1", b"x"), (2, b"2", None)])
+    update = ROWS.staged(table, {0: (0, b"n", b"m")}, COLUMNS, set())
     table.abort(update.finish())
     assert len(live(table)) == len(list(tmp_path.rglob("data-*")))
 
@@ -198,7 +147,7 @@ def test_descriptors_are_fetched_or_kept(tmp_path: Path) -> None:
     path = f"{tmp_path}/f.bin"
     table = new_table(tmp_path / "a", blob_descriptor_field="w")
     whole, part = BlobDescriptor(path).encode(), BlobDescriptor(f"file:{path}", 2, 3).encode()
-    insert(table, [(1, whole, part), (2, part, None)])
+    ROWS.insert(table, [(1, whole, part), (2, part, None)])
     assert read(table, *COLUMNS) == [(1, b"0123456789", b"234"), (2, b"234", None)]
     assert [f.write_cols for f in live(table)] == [("k", "w"), ("v",)]
     described = Table(table.store.with_options({"blob-as-descriptor": "true"}))
@@ -210,15 +159,15 @@ def test_descriptors_are_fetched_or_kept(tmp_path: Path) -> None:
         ((1, BlobDescriptor("relative", -1).encode(), None), "no such file"),
     ):
         with pytest.raises(InvalidDataError, match=said):
-            insert(table, [wrong])
+            ROWS.insert(table, [wrong])
 
 
 def test_a_copy_keeps_the_ids_of_rows_and_gives_them_to_no_others(tmp_path: Path) -> None:
     table, copy = new_table(tmp_path / "a"), new_table(tmp_path / "b")
-    insert(table, [(1, b"1", b"x"), (2, None, b"y")])
-    commit(table, staged(table, {1: (0, b"new", None)}, ("v",), set()))
+    ROWS.insert(table, [(1, b"1", b"x"), (2, None, b"y")])
+    commit(table, ROWS.staged(table, {1: (0, b"new", None)}, ("v",), set()))
     copy.commit(copy_files(table.store, table.latest_snapshot(), copy.store, PartitionFilter(())), INFO)
-    insert(copy, [(3, b"3", None)])
+    ROWS.insert(copy, [(3, b"3", None)])
     expected = [(0, 1, b"1", b"x"), (1, 2, b"new", b"y"), (2, 3, b"3", None)]
     assert read(copy, "_ROW_ID", *COLUMNS) == expected
     with pytest.raises(UnsupportedFeatureError, match="has row tracking"):

@@ -12,34 +12,27 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, InvalidDataError, UnfamiliarFormError, UnsupportedFeatureError
-from paimon_core.expressions.predicate import IsNotNull, IsNull, Predicate
+from paimon_core.expressions.predicate import IsNotNull, IsNull
 from paimon_core.indexes.global_index.grouped_rows import RowIds, encode_row_ids
 from paimon_core.io.local import LocalFileIO
-from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter
-from paimon_core.row_level.removed_rows import changed_files, marked_rows
-from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.read import read_split
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import is_part
 from paimon_core.spec.types import BYTES, DOUBLE, FLOAT, INT, Kind, VectorType
 from paimon_core.store.ddl.new_schema import new_table_schema
-from paimon_core.store.manifests import live_files
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
+from tests.support.evolving import EVOLVES, EvolvingRows, commit, live, read
 from tests.support.examples import examples
 from tests.support.stored import compact
 from tests.support.tables import fields
 
-EVOLVES = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "deletion-vectors.enabled": "true"}
-PLACES = ["__paimon_file_path", "__paimon_row_index"]
-INFO = CommitInfo(user="u")
 Row = tuple[int, list[float] | None, list[float] | None, bytes | None]
-COLUMNS = ("k", "v", "w", "b")
-ARROW = (pa.int32(), pa.list_(pa.float32()), pa.list_(pa.float64()), pa.binary())
+ROWS = EvolvingRows({"k": pa.int32(), "v": pa.list_(pa.float32()), "w": pa.list_(pa.float64()), "b": pa.binary()})
+COLUMNS = tuple(ROWS.types)
 
 
 def new_table(root: Path, **options: str) -> Table:
@@ -52,56 +45,11 @@ def new_table(root: Path, **options: str) -> Table:
     return Table(TableStore.of(LocalFileIO(), path, schema))
 
 
-def batch(rows: Sequence[Row]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
-    return pa.record_batch([pa.array(list(c), t) for c, t in zip(columns, ARROW, strict=True)], list(COLUMNS))
-
-
-def insert(table: Table, *batches: Sequence[Row]) -> None:
-    writer = open_writer(table.store, sequence_start=0)
-    for rows in batches:
-        writer.write(batch(rows))
-    table.commit(writer.finish(), INFO)
-
-
-def staged(table: Table, new: dict[int, Row], columns: tuple[str, ...], deleted: set[int]) -> EvolvedChangesWriter:
-    found = sorted((r for r in read(table, "_ROW_ID", *PLACES) if r[0] in new or r[0] in deleted), key=lambda r: r[1:])
-    updates = ColumnUpdates(columns if new else (), table.latest_snapshot())
-    writer = open_changes_writer(table.store, sequence_start=0, once=True, updates=updates)
-    assert isinstance(writer, EvolvedChangesWriter)
-    nothing: Row = (0, None, None, None)
-    values = batch([new.get(r[0], nothing) for r in found] or [nothing]).slice(0, len(found))
-    changes = {
-        "_VALUE_KIND": pa.array([2 if r[0] in new else 3 for r in found], pa.int8()),
-        PLACES[0]: pa.array([r[1] for r in found], pa.string()),
-        PLACES[1]: pa.array([r[2] for r in found], pa.int64()),
-        "_ROW_ID": pa.array([r[0] for r in found], pa.int64()),
-    }
-    writer.write(pa.RecordBatch.from_pydict(changes | {c: values.column(c) for c in COLUMNS}))
-    return writer
-
-
-def commit(table: Table, writer: EvolvedChangesWriter) -> None:
-    snapshot, messages = table.latest_snapshot(), writer.finish()
-    messages += marked_rows(table.store, snapshot, changed_files(table.store, snapshot, writer.removed))
-    table.commit(messages, INFO)
-
-
-def read(table: Table, *columns: str, predicate: Predicate | None = None) -> list[tuple[Any, ...]]:
-    splits = table.plan(table.latest_snapshot(), predicate).splits
-    batches = (b for s in splits for b in read_split(table.store, s, list(columns), predicate))
-    return [row for b in batches for row in zip(*(c.to_pylist() for c in b.columns), strict=True)]
-
-
 def by_id(table: Table, *ids: int) -> list[Any]:
     """The vectors of rows."""
     chosen = encode_row_ids(RowIds(ids))
     splits = (replace(s, row_ids=chosen) for s in table.plan(table.latest_snapshot()).splits)
     return [v for s in splits for b in read_split(table.store, s, ["v"]) for v in b.column(0).to_pylist()]
-
-
-def live(table: Table) -> list[DataFileMeta]:
-    return [e.file for e in live_files(table.store, table.latest_snapshot()).values()]
 
 
 def shape(files: Sequence[DataFileMeta]) -> list[tuple[Any, ...]]:
@@ -136,7 +84,7 @@ def test_rows_change_as_in_a_model(
             compact(table)
         elif kind == "insert" or not model:
             new = [[(step, data.draw(VECTOR), data.draw(VECTOR), data.draw(VALUE)) for _ in range(n)] for n in (2, 3)]
-            insert(table, *new)
+            ROWS.insert(table, *new)
             latest = table.latest_snapshot()
             assert latest is not None and latest.next_row_id is not None
             model |= dict(enumerate((row for part in new for row in part), latest.next_row_id - 5))
@@ -147,7 +95,7 @@ def test_rows_change_as_in_a_model(
             changed: dict[int, Row] = {
                 i: (step, data.draw(VECTOR), data.draw(VECTOR), data.draw(VALUE)) for i in chosen
             }
-            commit(table, staged(table, changed, columns, deleted))
+            commit(table, ROWS.staged(table, changed, columns, deleted))
             for i, row in changed.items():
                 both = zip(COLUMNS, row, model[i], strict=True)
                 model[i] = tuple(new if c in columns else old for c, new, old in both)  # type: ignore[assignment]
@@ -168,7 +116,9 @@ def _hashable(row: Sequence[Any]) -> tuple[Any, ...]:
 
 def test_files_and_their_row_ids(tmp_path: Path) -> None:
     table = new_table(tmp_path, target_file_row_num="3", vector__file__format="avro")
-    insert(table, [(1, [1, 1], None, b"1"), (2, None, None, None)], [(3, [3, 3], [0, 0], None), (4, [4, 4], None, b"")])
+    ROWS.insert(
+        table, [(1, [1, 1], None, b"1"), (2, None, None, None)], [(3, [3, 3], [0, 0], None), (4, [4, 4], None, b"")]
+    )
     assert shape(live(table)) == [
         (0, 3, ("k",), 1, "parquet"),
         (0, 3, ("b",), 1, "blob"),
@@ -177,7 +127,7 @@ def test_files_and_their_row_ids(tmp_path: Path) -> None:
         (3, 1, ("b",), 1, "blob"),
         (3, 1, ("v", "w"), 1, "vector.avro"),
     ]
-    commit(table, staged(table, {0: (0, [9, 9], None, None)}, ("v",), set()))
+    commit(table, ROWS.staged(table, {0: (0, [9, 9], None, None)}, ("v",), set()))
     assert shape(live(table))[6:] == [(0, 3, ("v",), 2, "vector.avro")]
     assert read(table, "v") == [([9, 9],), (None,), ([3, 3],), ([4, 4],)]
     parts = [f.file_name for f in live(table) if is_part(f)]
@@ -190,7 +140,7 @@ def test_files_and_their_row_ids(tmp_path: Path) -> None:
 
 def test_files_of_vectors_end_at_their_own_size(tmp_path: Path) -> None:
     table = new_table(tmp_path, vector__target_file_size="1 b")
-    insert(table, [(1, [1, 1], None, None), (2, [2, 2], None, None)], [(3, None, None, None)])
+    ROWS.insert(table, [(1, [1, 1], None, None), (2, [2, 2], None, None)], [(3, None, None, None)])
     parts = [s for s in shape(live(table)) if s[2] == ("v", "w")]
     assert [s[:2] for s in parts] == [(0, 1), (1, 1), (2, 1)]
     assert by_id(table, 1) == [[2, 2]]
@@ -201,9 +151,9 @@ def test_files_of_vectors_end_at_their_own_size(tmp_path: Path) -> None:
 def test_vectors_of_rows_at_the_same_time(tmp_path: Path) -> None:
     """Updates of other columns both count; the second update of one column is refused."""
     table = new_table(tmp_path)
-    insert(table, [(1, [1, 1], None, None), (2, [2, 2], None, None)])
-    first, second = (staged(table, {i: (0, [5, i], None, None)}, ("v",), set()) for i in (0, 1))
-    other = staged(table, {0: (7, None, None, None)}, ("k",), set())
+    ROWS.insert(table, [(1, [1, 1], None, None), (2, [2, 2], None, None)])
+    first, second = (ROWS.staged(table, {i: (0, [5, i], None, None)}, ("v",), set()) for i in (0, 1))
+    other = ROWS.staged(table, {0: (7, None, None, None)}, ("k",), set())
     commit(table, first)
     commit(table, other)
     with pytest.raises(CommitConflictError, match="the same columns of rows 0 to 1"):
@@ -213,8 +163,8 @@ def test_vectors_of_rows_at_the_same_time(tmp_path: Path) -> None:
 
 def test_a_compaction_in_between(tmp_path: Path) -> None:
     table = new_table(tmp_path, target_file_row_num="1")
-    insert(table, [(1, [1, 1], None, None), (2, [2, 2], None, None)])
-    late = staged(table, {1: (0, [7, 7], None, None)}, ("v",), set())
+    ROWS.insert(table, [(1, [1, 1], None, None), (2, [2, 2], None, None)])
+    late = ROWS.staged(table, {1: (0, [7, 7], None, None)}, ("v",), set())
     compact(table)
     commit(table, late)
     assert read(table, "k", "v") == [(1, [1, 1]), (2, [7, 7])]
@@ -224,7 +174,7 @@ def test_invalid_vectors_leave_no_file(tmp_path: Path) -> None:
     table = new_table(tmp_path)
     writer = open_writer(table.store, sequence_start=0)
     with pytest.raises(InvalidDataError, match="cannot hold a vector of 1 elements"):
-        writer.write(batch([(1, [1, 1], None, None), (2, [1], None, None)]))
+        writer.write(ROWS.batch([(1, [1, 1], None, None), (2, [1], None, None)]))
     writer.abort()
     assert [p for p in tmp_path.rglob("*") if "bucket" in str(p) and p.is_file()] == []
 
@@ -232,7 +182,7 @@ def test_invalid_vectors_leave_no_file(tmp_path: Path) -> None:
 def test_a_missing_file_of_vectors(tmp_path: Path) -> None:
     """Rows without their vectors are never read as NULL; other columns are read."""
     table = new_table(tmp_path)
-    insert(table, [(1, [1, 1], None, None), (2, [2, 2], None, None)])
+    ROWS.insert(table, [(1, [1, 1], None, None), (2, [2, 2], None, None)])
     (split,) = table.plan(table.latest_snapshot()).splits
     whole = [f for f in split.files if not is_part(f)]
     part = next(f for f in split.files if ".vector." in f.file_name)
@@ -246,7 +196,7 @@ def test_a_missing_file_of_vectors(tmp_path: Path) -> None:
 def test_vectors_in_unknown_formats(tmp_path: Path, name: str) -> None:
     """Whatever the option says, a file of another engine is refused by its name, and other columns are read."""
     table = new_table(tmp_path)
-    insert(table, [(1, [1, 1], None, None)])
+    ROWS.insert(table, [(1, [1, 1], None, None)])
     plan = table.plan(table.latest_snapshot())
     (split,) = plan.splits
     renamed = (f.file_name.replace("vector.parquet", f"vector.{name}") for f in split.files)
