@@ -49,6 +49,8 @@ CHOSEN: Mapping[str, Choice] = {
     # a case takes seconds; the golden tables, the pages and the unit tests use the same code
     "tests/conformance": Choice(of=8),
     "tests/conformance/test_conformance.py::test_the_list_names_cases": WHOLE,
+    "tests/conformance/test_stock_server.py": Choice(of=24),
+    "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge": WHOLE,
     # a test kills a process at each of its steps, or waits for it
     "tests/faults": Choice(of=3),
     "tests/faults/test_kill.py": Choice(),
@@ -110,7 +112,10 @@ LEFT_OUT: Mapping[str, str] = {
     ),
     # a cluster that loses tasks, beside one that does not
     "tests/cluster/test_local_cluster.py": "tests/cluster/test_standalone.py::test_spark_submit",
-    "tests/cluster/test_standalone.py::test_the_shell": "tests/cluster/test_standalone.py::test_spark_submit",
+    **dict.fromkeys(
+        ("tests/cluster/test_standalone.py::test_a_job", "tests/cluster/test_standalone.py::test_the_shell"),
+        "tests/cluster/test_standalone.py::test_spark_submit",
+    ),
     "tests/faults/test_damaged_files.py::test_mutants[2000]": "tests/faults/test_damaged_files.py::test_mutants[100]",
     # a driver starts twice
     "tests/faults/test_killed_readers.py": (
@@ -130,9 +135,13 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/interop/test_key_indexes.py::test_both_write_and_compact[java]": (
         "tests/interop/test_key_indexes.py::test_both_write_and_compact[ours]"
     ),
-    # a server starts, to be killed
-    "tests/server/test_hanging_driver.py::test_a_driver_that_is_stopped": (
-        "tests/server/test_hanging_driver.py::test_a_statement_that_never_ends"
+    # servers that do not answer, until they are killed
+    **dict.fromkeys(
+        (
+            "tests/server/test_hanging_driver.py::test_a_driver_that_is_stopped",
+            "tests/server/test_hanging_driver.py::test_a_statement_that_never_ends[endless]",
+        ),
+        "tests/server/test_hanging_driver.py::test_a_statement_that_never_ends[blocked]",
     ),
     # a server's statements are waited for until they have run for a minute
     "tests/server/test_limits.py::test_a_client_of_spark_connect": (
@@ -200,7 +209,14 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/spark/test_row_level.py::test_update_sees_the_old_row[bucketed]": (
         "tests/spark/test_row_level.py::test_update_sees_the_old_row[append]"
     ),
+    # each way of writing, for tables whose writes take longest
+    "tests/spark/test_generated_columns.py::test_every_write_makes_and_checks_the_values[crossed]": (
+        "tests/spark/test_generated_columns.py::test_every_write_makes_and_checks_the_values[append]"
+    ),
     # programs that start Spark, twice or more
+    "tests/spark/test_jvm_door.py::test_paimon_tables_in_a_hive_metastore_beside_hives": (
+        "tests/spark/test_jvm_door.py::test_sparks_own_thrift_server"
+    ),
     "tests/spark/test_jvm_door.py::test_a_scala_program": (
         "tests/spark/test_jvm_door.py::test_sparks_own_thrift_server"
     ),

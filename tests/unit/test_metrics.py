@@ -35,7 +35,7 @@ COUNTERS = [value for value in vars(metrics).values() if isinstance(value, Count
 @pytest.fixture
 def counted(tmp_path: Path) -> TableStore:
     """The store of a table with a registry of its own."""
-    return replace(new_store(tmp_path), metrics=Metrics())
+    return replace(new_store(tmp_path, **{"commit.max-retries": "2"}), metrics=Metrics())
 
 
 class Losing:
