@@ -34,9 +34,10 @@ from paimon_core.table import Table
 from paimon_core.write.indexes.vector_index import VectorIndexBuild
 from paimon_sql import open_catalog
 from paimon_sql.python.table import PaimonTable
+from tests.support.evolving import INFO, commit
 from tests.support.executors import run_job
 from tests.support.stored import compact
-from tests.unit.write.files.test_vector_files import INFO, Row, commit, insert, new_table, staged
+from tests.unit.write.files.test_vector_files import ROWS, Row, new_table
 
 ALL = PartitionFilter(())
 
@@ -90,7 +91,7 @@ def test_an_index_finds_rows_without_their_vectors(tmp_path: Path, kind: str) ->
     if kind != "ivf-flat":
         pytest.importorskip("paimon_vindex")
     table = new_table(tmp_path)
-    insert(table, rows(*range(40)), [(99, None, None, None)])
+    ROWS.insert(table, rows(*range(40)), [(99, None, None, None)])
     index(table, kind, **{"ivf-pq__pq.m": "2"}, **{"fields__v__nlist": "2"} if kind != "diskann" else {})
     (entry,) = entries(table)
     assert entry.file.file_name.startswith(f"vector-{kind}-global-index-")
@@ -108,9 +109,9 @@ def test_an_index_finds_rows_without_their_vectors(tmp_path: Path, kind: str) ->
 
 def test_rows_without_an_index_are_compared(tmp_path: Path) -> None:
     table = new_table(tmp_path)
-    insert(table, rows(1, 2, 3))
+    ROWS.insert(table, rows(1, 2, 3))
     index(table)
-    insert(table, rows(4, 5, 6))
+    ROWS.insert(table, rows(4, 5, 6))
     assert found(tmp_path, [4.25, 0.0], 4) == [4, 5, 3, 6]
     fast = with_options(tmp_path, **{"vector-index.search-mode": "fast"})
     assert fast.search("v", [4.25, 0.0], 4, columns=["k"]).column("k").to_pylist() == [3, 2, 1]
@@ -123,10 +124,10 @@ def test_rows_without_an_index_are_compared(tmp_path: Path) -> None:
 
 def test_deleted_rows_and_compaction(tmp_path: Path) -> None:
     table = new_table(tmp_path, target_file_row_num="2", global_index__row_count_per_shard="3")
-    insert(table, rows(*range(8)))
+    ROWS.insert(table, rows(*range(8)))
     index(table)
     assert spans(table) == [(0, 1), (2, 4), (5, 7)] or len(spans(table)) == 3
-    commit(table, staged(table, {}, (), {3, 4}))
+    commit(table, ROWS.staged(table, {}, (), {3, 4}))
     assert found(tmp_path, [3.25, 0.0], 3) == [2, 5, 1]
     compact(table)
     assert found(tmp_path, [3.25, 0.0], 3) == [2, 5, 1]
@@ -136,7 +137,7 @@ def test_deleted_rows_and_compaction(tmp_path: Path) -> None:
 def test_chosen_rows_of_several_splits(tmp_path: Path) -> None:
     """Each split has its own chosen rows; a split without any is searched whole."""
     table = new_table(tmp_path, target_file_row_num="2")
-    insert(table, rows(*range(6)))
+    ROWS.insert(table, rows(*range(6)))
     index(table)
     query = VectorQuery.of(table.schema.field_by_name["v"], [0.0, 0.0], 9, {}, {})
     (probe,) = indexed_search(table.store, table.plan(table.latest_snapshot(), None, DerivedTable.ROWS), query).probes
@@ -150,17 +151,17 @@ def test_chosen_rows_of_several_splits(tmp_path: Path) -> None:
 
 def test_updates_of_vectors(tmp_path: Path) -> None:
     table = new_table(tmp_path)
-    insert(table, rows(1, 2, 3))
+    ROWS.insert(table, rows(1, 2, 3))
     index(table)
-    change = staged(table, {0: (1, [50.0, 0.0], None, None)}, ("v",), set())
+    change = ROWS.staged(table, {0: (1, [50.0, 0.0], None, None)}, ("v",), set())
     with pytest.raises(UnsupportedFeatureError, match=r"globally indexed columns.*\(v\)"):
         commit(table, change)
     drop = table.with_options({"global-index.column-update-action": "drop_partition_index"})
-    commit(drop, staged(drop, {0: (1, [50.0, 0.0], None, None)}, ("v",), set()))
+    commit(drop, ROWS.staged(drop, {0: (1, [50.0, 0.0], None, None)}, ("v",), set()))
     assert entries(table) == []
     assert found(tmp_path, [49.0, 0.0], 1) == [1]
     late = made(table)
-    commit(drop, staged(drop, {0: (1, [60.0, 0.0], None, None)}, ("v",), set()))
+    commit(drop, ROWS.staged(drop, {0: (1, [60.0, 0.0], None, None)}, ("v",), set()))
     with pytest.raises(CommitConflictError, match="another commit updated rows 0 to 2 while their index was made"):
         table.commit(late, INFO)
     assert found(tmp_path, [49.0, 0.0], 1) == [1]
@@ -168,7 +169,7 @@ def test_updates_of_vectors(tmp_path: Path) -> None:
 
 def test_metrics_of_indexes_and_searches(tmp_path: Path) -> None:
     table = new_table(tmp_path)
-    insert(table, [(1, [1.0, 0.0], None, None), (2, [5.0, 5.0], None, None), (3, [0.0, 9.0], None, None)])
+    ROWS.insert(table, [(1, [1.0, 0.0], None, None), (2, [5.0, 5.0], None, None), (3, [0.0, 9.0], None, None)])
     index(table, fields__v__metric="inner_product")
     assert found(tmp_path, [1.0, 0.1], 3) == [2, 1, 3]  # the index decides
     assert found(tmp_path, [1.0, 0.1], 3, metric="l2") == [1, 2, 3]  # the search does
@@ -185,7 +186,7 @@ def test_metrics_of_indexes_and_searches(tmp_path: Path) -> None:
 
 def test_expiry_and_orphans_keep_what_versions_need(tmp_path: Path) -> None:
     table = new_table(tmp_path)
-    insert(table, rows(1, 2, 3))
+    ROWS.insert(table, rows(1, 2, 3))
     index(table)
     files = {index_path(table.store, e.partition, e.bucket, e.file) for e in entries(table)}
     drop = [
@@ -203,7 +204,7 @@ def test_expiry_and_orphans_keep_what_versions_need(tmp_path: Path) -> None:
 
 def test_what_cannot_be_indexed(tmp_path: Path) -> None:
     table = new_table(tmp_path)
-    insert(table, [(1, [1.0, float("inf")], None, None)])
+    ROWS.insert(table, [(1, [1.0, float("inf")], None, None)])
     with pytest.raises(UnsupportedFeatureError, match=r"'k'.*its type is INT, and vectors are of"):
         made(table, column="k")
     with pytest.raises(UnsupportedFeatureError, match=r"'w'.*its type is VECTOR<DOUBLE, 2>"):
@@ -237,7 +238,7 @@ def test_arrays_need_the_length_of_their_vectors(tmp_path: Path) -> None:
 
 def test_damaged_and_missing_index_files(tmp_path: Path) -> None:
     table = new_table(tmp_path)
-    insert(table, rows(1, 2, 3))
+    ROWS.insert(table, rows(1, 2, 3))
     index(table)
     (entry,) = entries(table)
     path = Path(index_path(table.store, entry.partition, entry.bucket, entry.file))
@@ -255,7 +256,7 @@ def test_damaged_and_missing_index_files(tmp_path: Path) -> None:
 def test_recall_with_few_lists(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     table, values = new_table(tmp_path), random.standard_normal((600, 2), dtype=np.float32)
-    insert(table, [(n, values[n].tolist(), None, None) for n in range(len(values))])
+    ROWS.insert(table, [(n, values[n].tolist(), None, None) for n in range(len(values))])
     index(table, fields__v__nlist="8")
     hits = 0
     for query in values[::60] + np.float32(0.01):
