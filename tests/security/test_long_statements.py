@@ -21,7 +21,7 @@ from paimon_sql.preprocess.rules.rule import first_word, without_comments
 from paimon_sql.spark.gaps import GAPS
 from paimon_sql.spark.statements.catalog_registry import configured_catalogs
 from paimon_sql.spark.statements.function_statements import may_call_for_rows
-from paimon_sql.spark.statements.parser import may_be_view
+from paimon_sql.spark.statements.parser import may_be_view, new_of_spark, renamed_by
 
 _LENGTH, _SECONDS = 60_000, 3  # of the CPU: a search takes milliseconds, or if it is not linear 5 s to minutes
 _UNITS = (
@@ -68,6 +68,8 @@ _BEGINNINGS = {
     "log": "secret://",
     "functions in Python": "CREATE FUNCTION f() LANGUAGE PYTHON AS ",
     "dollar strings": "$$ ",
+    "new names": "create table ",
+    "renames": "alter table x ",
 }
 
 
@@ -87,6 +89,8 @@ _CHECKS: dict[str, Callable[[str], object]] = {
     "log": statement_without_secrets,
     "views": may_be_view,
     "functions": may_call_for_rows,
+    "new names": lambda text: new_of_spark(f"{text} using paimon"),
+    "renames": renamed_by,
     "settings": configured_catalogs,
     "gaps": lambda text: [gap.statement.match(text) for gap in GAPS if gap.statement],
 }

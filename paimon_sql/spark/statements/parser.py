@@ -92,11 +92,13 @@ _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b"
 # a table in Spark's own catalog; a table or view of Spark's there
 _NEW_TABLE = re.compile(r"\b(?:create|replace)\s+(?:or\s+replace\s+)?table\b", re.IGNORECASE)
 _NEW = re.compile(
-    r"\bcreate\s+(?:(?:external\s+)?table|(?:or\s+replace\s+)?view)\s+(?P<lenient>if\s+not\s+exists\b)?(?!.*\busing\s+`?paimon\b)",
-    re.IGNORECASE | re.DOTALL,
+    r"\bcreate\s++(?:(?:external\s++)?table|(?:or\s++replace\s++)?view)\s++(?P<lenient>if\s++not\s++exists\b)?",
+    re.IGNORECASE,
 )
+_OURS = re.compile(r"\busing\s++`?paimon\b", re.IGNORECASE)
 _RENAMED = re.compile(
-    r"\s*alter\s+(?:table|view)\s+(?P<old>\S.*?)\s+rename\s+to\s+(?!partition\b)(?P<new>.+)", re.IGNORECASE | re.DOTALL
+    r"\s*+alter\s++(?:table|view)\s++(?P<old>\S.*?)(?<!\s)\s++rename\s++to\s++(?!partition\b)(?P<new>.+)",
+    re.IGNORECASE | re.DOTALL,
 )
 _VIEW = re.compile(r"\b(?:view|table)\b", re.IGNORECASE)
 _OF_PAIMON = re.compile(r"\busing\s++`?paimon\b", re.IGNORECASE)
@@ -352,13 +354,24 @@ def _makes_table_beside(registry: CatalogRegistry, text: str) -> bool:
     return registry.place_beside_sparks(target_of(text)) is not None
 
 
+def new_of_spark(text: str) -> re.Match[str] | None:
+    """Return the words of a statement before the name of a new table or view of Spark's; None for other statements."""
+    found = _NEW.search(text)
+    return None if found is None or _OURS.search(text, found.end()) else found
+
+
+def renamed_by(text: str) -> re.Match[str] | None:
+    """Return the names, `old` and `new`, of a statement that renames a table or a view; None for other statements."""
+    return _RENAMED.match(text)
+
+
 def _taken(registry: CatalogRegistry, text: str) -> JavaObject | None:
     """Return the plan of a statement that gives a table or a view of Spark's the name of a Paimon table: Spark does not
     know that the name is taken. The plan fails, or does nothing with IF NOT EXISTS. Return None for other statements.
     """
     if SESSION_CATALOG not in registry.catalogs:
         return None
-    found = _NEW.search(text)
+    found = new_of_spark(text)
     name = _new_name(registry, text) if found is None else target_of(f"CREATE TABLE {text[found.end() :]}")
     if registry.place_beside_sparks(name) is None:
         return None
@@ -373,7 +386,7 @@ def _new_name(registry: CatalogRegistry, text: str) -> tuple[str, ...]:
     """Return the parts of the new name in `ALTER TABLE old RENAME TO new`. Return none for any other statement, and for
     temporary views: they may hide tables.
     """
-    found = _RENAMED.match(text)
+    found = renamed_by(text)
     if found is None:
         return ()
     old, new = target_of(f"CREATE TABLE {found['old']}"), target_of(f"CREATE TABLE {found['new']}")
