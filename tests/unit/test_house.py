@@ -82,6 +82,27 @@ def test_one_module_alone_knows_the_gateway_to_the_jvm():
     assert users == ["paimon_sql/spark/jvm/gateway.py"]
 
 
+def _names_of(path: Path) -> Iterator[str]:
+    """Yield the name of each statement at the top of a module that gives a name its value."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, Function | ast.ClassDef):
+            if not node.decorator_list:  # `overload` and `singledispatch` give one name many times
+                yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+
+
+def test_a_module_gives_each_of_its_names_one_value() -> None:
+    """A second `_PATTERN = …` replaces the first for all functions of the module, and no linter reports it."""
+    counts = {str(path.relative_to(ROOT)): Counter(_names_of(path)) for path in MODULES}
+    assert {
+        path: [name for name, n in names.items() if n > 1]
+        for path, names in counts.items()
+        if names.total() > len(names)
+    } == {}
+
+
 def test_no_imports_go_in_a_circle() -> None:
     """A circle fails or passes by the module that a program imports first, so other tests can miss it."""
     names = {_module_name(path) for path in MODULES}

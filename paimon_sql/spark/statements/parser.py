@@ -95,7 +95,6 @@ _NEW = re.compile(
     r"\bcreate\s++(?:(?:external\s++)?table|(?:or\s++replace\s++)?view)\s++(?P<lenient>if\s++not\s++exists\b)?",
     re.IGNORECASE,
 )
-_OURS = re.compile(r"\busing\s++`?paimon\b", re.IGNORECASE)
 _RENAMED = re.compile(
     r"\s*+alter\s++(?:table|view)\s++(?P<old>\S.*?)(?<!\s)\s++rename\s++to\s++(?!partition\b)(?P<new>.+)",
     re.IGNORECASE | re.DOTALL,
@@ -357,7 +356,7 @@ def _makes_table_beside(registry: CatalogRegistry, text: str) -> bool:
 def new_of_spark(text: str) -> re.Match[str] | None:
     """Return the words of a statement before the name of a new table or view of Spark's; None for other statements."""
     found = _NEW.search(text)
-    return None if found is None or _OURS.search(text, found.end()) else found
+    return None if found is None or _OF_PAIMON.search(text, found.end()) else found
 
 
 def renamed_by(text: str) -> re.Match[str] | None:
