@@ -46,6 +46,7 @@ from paimon_sql.spark.jvm.servers import (
     start_thrift_server,
     stop_connect_server,
     takes_tokens,
+    unfetched_statements,
     watch_failures,
 )
 from paimon_sql.spark.jvm.sessions import begin_sessions_with, current_catalog, java_session
@@ -55,6 +56,7 @@ from paimon_sql.spark.statements.parser import check_relations, restrict_paths, 
 from paimon_sql.spark.tables.user_functions.python_code import allows_python
 
 _POLL = 1.0  # seconds between two checks of the statements
+_FETCHING = 10.0  # seconds that clients have to fetch the rows of statements that end while the server stops
 _DYING = 10.0  # seconds for a JVM to end once it does not answer
 
 Say = Callable[[str], None]
@@ -201,10 +203,13 @@ def _starting(failure: str) -> Iterator[None]:
 
 
 def _drain(jvm: Jvm, seconds: int) -> bool:
+    """Wait until no statement runs and clients have fetched the rows of the last ones. Return False if a statement
+    still runs after some seconds.
+    """
     until = time.monotonic() + seconds
-    while running_statements(jvm):
+    while (runs := running_statements(jvm) > 0) or unfetched_statements(jvm, _FETCHING):
         if time.monotonic() > until:
-            return False
+            return not runs
         time.sleep(min(_POLL, seconds))
     return True
 

@@ -430,13 +430,9 @@ def test_it_stops_when_its_statements_have_ended(tmp_path: Path) -> None:
         assert server.health_now()["status"] == "serving"
         found: list[Any] = []
 
-        def slow() -> None:
-            with server.client() as client, client.cursor() as cursor:
-                found.extend(
-                    answer(cursor, "SELECT count(*) FROM range(1000) AS a, range(20000) AS b WHERE a.id != b.id")
-                )
-
-        thread = threading.Thread(target=slow)
+        cursor = server.quiet_client().cursor()
+        many = "SELECT count(*) FROM range(1000) AS a, range(20000) AS b WHERE a.id != b.id"
+        thread = threading.Thread(target=lambda: found.extend(answer(cursor, many)))
         thread.start()
         wait_until(lambda: server.health_now()["statements"] or found, server.log.read_text)
         server.process.send_signal(signal.SIGTERM)

@@ -53,6 +53,13 @@ class Server:
     def client(self, password: str = PASSWORD, database: str = "default") -> Any:
         return thrift_session(self.thrift, password, database)
 
+    def quiet_client(self) -> Any:
+        """Return the first session of this server once `USE`, its first statement, has ended: health counts `USE`, too."""
+        client = self.client()
+        self.wait_for("USE `default`")
+        wait_until(lambda: self.health_now()["statements"] == 0, self.log.read_text)
+        return client
+
     def health_now(self) -> dict[str, Any]:
         with urllib.request.urlopen(self.health_address, timeout=PATIENCE) as answer:
             return dict(json.load(answer))

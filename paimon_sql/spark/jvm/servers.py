@@ -148,5 +148,12 @@ def running_statements(jvm: Jvm) -> int:
     return _tells(jvm) and int(jvm.compiled("ServerStatements").running(jvm.context._jsc.sc()))
 
 
+def unfetched_statements(jvm: Jvm, seconds: float) -> int:
+    """Return the number of statements that ended less than some seconds ago, with rows that clients may still fetch."""
+    if not _tells(jvm):
+        return 0
+    return int(jvm.compiled("ServerStatements").unfetched(jvm.context._jsc.sc(), int(seconds * 1000)))
+
+
 def _tells(jvm: Jvm) -> bool:
     return jvm.variant(ended_statements).name != _NONE

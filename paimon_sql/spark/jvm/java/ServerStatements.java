@@ -60,6 +60,7 @@ public class ServerStatements {
     one.put("user", user);
     one.put("statement", statement);
     one.put("milliseconds", Long.valueOf((abandoned ? closed : ended) - began));
+    one.put("ended", Long.valueOf(ended));
     one.put("state", failure != null ? failure : abandoned ? "CANCELED" : state.toString());
     // a statement cancelled while it was planned has ended, though its state is then "compiled"
     one.put("runs", Boolean.valueOf(failure == null && ended == 0 && RUNNING.contains(state.toString())));
@@ -90,13 +91,27 @@ public class ServerStatements {
   /** JSON with an object for each ended statement. If `fetched`, statements with rows are included only after the rows are fetched. */
   public String ended(SparkContext context, boolean fetched) throws Exception {
     List found = statements(context, false);
-    for (java.util.Iterator each = found.iterator(); fetched && each.hasNext();)
-      if (((Map) each.next()).get("state").equals("FINISHED")) each.remove();
+    for (java.util.Iterator each = found.iterator(); each.hasNext();) {
+      Map one = (Map) each.next();
+      one.remove("ended");
+      if (fetched && one.get("state").equals("FINISHED")) each.remove();
+    }
     return new ObjectMapper().writeValueAsString(found);
   }
 
   /** The number of running statements. */
   public int running(SparkContext context) { return statements(context, true).size(); }
+
+  /** The number of statements that ended less than some milliseconds ago, with rows that clients may still fetch. */
+  public int unfetched(SparkContext context, long milliseconds) {
+    long since = System.currentTimeMillis() - milliseconds;
+    int found = 0;
+    for (java.util.Iterator each = statements(context, false).iterator(); each.hasNext();) {
+      Map one = (Map) each.next();
+      if (one.get("state").equals("FINISHED") && ((Long) one.get("ended")).longValue() > since) found++;
+    }
+    return found;
+  }
 
   /** The number of open client sessions. */
   public int sessions(SparkContext context) {
