@@ -75,6 +75,28 @@ def test_indexes_find_rows(spark: Any, kind: str) -> None:
     assert rows(spark, search("array(30.75f, 1f), 2")) == [(30,), (32,)]
 
 
+@pytest.mark.parametrize("index", [None, "ivf-flat"])
+def test_conditions_choose_rows_before_the_search(spark: Any, index: str | None) -> None:
+    """Ids of rows, partitions, deleted rows, fields of structs and values of maps with a file index."""
+    evolved = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true', 'deletion-vectors.enabled' = 'true'"
+    columns = "k INT, p STRING, s STRUCT<a: INT>, m MAP<STRING, INT>, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2'"
+    indexed = "'file-index.bloom-filter.columns' = 'm[a]'"
+    spark.sql(f"CREATE TABLE t ({columns}) PARTITIONED BY (p) TBLPROPERTIES ({evolved}, {indexed})")
+    made = "CAST(id AS INT), 'a', struct(CAST(id AS INT)), map('a', CAST(id % 3 AS INT)), array(CAST(id AS FLOAT), 1f)"
+    spark.sql(f"INSERT INTO t SELECT /*+ COALESCE(1) */ {made} FROM range(0, 40) ORDER BY id")
+    if index:
+        call = f"CALL sys.create_global_index(table => 't', index_column => 'v', index_type => '{index}'"
+        assert rows(spark, f"{call}, options => 'fields.v.nlist=2,fields.v.metric=l2')") == [(True,)]
+    spark.sql("DELETE FROM t WHERE k = 31")
+    ids = dict(rows(spark, "SELECT k, _ROW_ID FROM t"))
+    near = search("array(4f, 1f), 3", "WHERE {}")
+    assert set(rows(spark, near.format(f"_ROW_ID >= {ids[30]}"))) == {(30,), (32,), (33,)}
+    assert set(rows(spark, near.format(f"_ROW_ID IN ({ids[35]}, {ids[36]}, {ids[37]})"))) == {(35,), (36,), (37,)}
+    assert set(rows(spark, near.format(f"_ROW_ID > {ids[29]} AND k <> 32 AND p = 'a'"))) == {(30,), (33,), (34,)}
+    assert set(rows(spark, near.format(f"_ROW_ID = {ids[39]} OR k IN (20, 38)"))) == {(20,), (38,), (39,)}
+    assert set(rows(spark, near.format("m['a'] = 2"))) == {(2,), (5,), (8,)}
+
+
 def test_what_cannot_be_searched(spark: Any) -> None:
     spark.sql("CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2')")
     assert rows(spark, search("array(1, 2), 3")) == []

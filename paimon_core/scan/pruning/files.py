@@ -89,7 +89,8 @@ class FileFilter:
         For each column, the newest file that has it decides."""
         if self.row_ids is not None and not self.row_ids.range_cardinality(rows.first, rows.first + rows.count):
             return False
-        known = dict.fromkeys(self._stats.columns, ColumnStats(None, None, rows.count))
+        stored = self._stats.columns & self.store.schema.field_by_name.keys()
+        known = dict.fromkeys(stored, ColumnStats(None, None, rows.count))
         for file in reversed(rows.files):
             stats = self._stats.of(file)
             known |= {now: stats.get(now, UNKNOWN) for now in self._held(file)}
@@ -127,7 +128,8 @@ class FileFilter:
         unseen = set(self._stats.columns)
         for file in rows.files:
             own = unseen.intersection(self._held(file))
-            usable, unseen = only_on(self.predicate, own), unseen - own
+            named = own | {name for name, column in self._maps.items() if column in own}
+            usable, unseen = only_on(self.predicate, named), unseen - own
             found = None if usable is None else self._rows_by_index(usable, bucket_dir, file, INDEX_TYPES.keys())
             if found is not None and not found:
                 return False
@@ -193,13 +195,13 @@ class FileFilter:
 
     @cached_property
     def _stats(self) -> FileStats:
-        return FileStats(self.store, columns(self.predicate) | self._maps)
+        return FileStats(self.store, columns(self.predicate) | frozenset(self._maps.values()))
 
     @cached_property
-    def _maps(self) -> frozenset[str]:
-        """The MAP columns with values that the predicate names."""
+    def _maps(self) -> dict[str, str]:
+        """The MAP columns with values that the predicate names, by the names of these values."""
         values = indexed_values(self.store.options, self.store.schema)
-        return frozenset(values[c].field.name for c in columns(self.predicate) if c in values)
+        return {c: values[c].field.name for c in columns(self.predicate) if c in values}
 
     def _hashed_as_now(self, schema_id: int) -> bool:
         """Return whether a file was written with the present types of the bucket keys.

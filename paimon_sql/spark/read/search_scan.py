@@ -110,7 +110,8 @@ class SearchScanBuilder(PaimonScanBuilder):
         searched = [*names, *(n for n in [self.query.column] if n not in names)]
         known = {f.name: f for f in [*whole, *self.required]}
         required = StructType([known[n] for n in searched])
-        search = Search(self.table.store, required, conjunction(p for _, p in self.of_rows), self.query)
+        of_rows = conjunction(p for p in self.pruning if not self._is_answered(p))
+        search = Search(self.table.store, required, of_rows, self.query)
         return SearchScan(self, plan, search)
 
     class Java:

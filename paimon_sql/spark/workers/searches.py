@@ -12,7 +12,9 @@ from pyspark.sql.types import LongType, StructField, StructType
 from paimon_core.arrow.nearest import VectorQuery, merged, nearest
 from paimon_core.arrow.types import ROW_ID, arrow_schema
 from paimon_core.expressions.arrow import to_arrow
-from paimon_core.expressions.predicate import Predicate, columns
+from paimon_core.expressions.predicate import Predicate, columns, only_on
+from paimon_core.indexes.file_index.arrow_keys import map_values
+from paimon_core.indexes.file_index.options import indexed_values
 from paimon_core.indexes.vector_index.layout import IVF_FLAT
 from paimon_core.jobs import Job
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
@@ -89,13 +91,21 @@ class Search:
 
     def rows(self, split: DataSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield columns of these rows as they are stored."""
-        used = [] if self.predicate is None else sorted(columns(self.predicate) - set(names))
-        store = in_microseconds(self.store)
-        rows = read_derived(store, DerivedTable.ROWS, split, [*names, *used], self.predicate)
-        if self.predicate is not None:
-            condition = to_arrow(self.predicate, arrow_schema(readable_fields(store, [*names, *used])))
-            rows = rows if condition is None else map(condition.filter, rows)
-        yield from (batch.select(list(names)) for batch in rows)
+        store, predicate = in_microseconds(self.store), self.predicate
+        if predicate is None:
+            yield from read_derived(store, DerivedTable.ROWS, split, names)
+            return
+        needed, indexed = columns(predicate), indexed_values(store.options, store.schema)
+        values = [v for name, v in indexed.items() if name in needed]
+        read = [*names, *sorted((needed - indexed.keys() | {v.field.name for v in values}) - set(names))]
+        # Only metadata has the ids of rows, so that files cannot be read by them.
+        stored = only_on(predicate, {*store.schema.field_by_name, *indexed})
+        fields = [*readable_fields(store, read), *(replace(v.field, name=v.name, type=v.type) for v in values)]
+        condition = to_arrow(predicate, arrow_schema(fields))
+        for batch in read_derived(store, DerivedTable.ROWS, split, read, stored):
+            made = [map_values(batch.column(v.field.name), str(v.key)) for v in values]
+            rows = pa.RecordBatch.from_arrays([*batch.columns, *made], [*read, *(v.name for v in values)])
+            yield (rows if condition is None else condition.filter(rows)).select(list(names))
 
 
 def _search_split(search: Search, split: DataSplit) -> FoundRows:
