@@ -54,7 +54,7 @@ class Server:
         return thrift_session(self.thrift, password, database)
 
     def quiet_client(self) -> Any:
-        """Return the first session of this server once `USE`, its first statement, has ended: health counts `USE`, too."""
+        """Return the first session of this server once `USE`, its first statement, has ended: health counts it, too."""
         client = self.client()
         self.wait_for("USE `default`")
         wait_until(lambda: self.health_now()["statements"] == 0, self.log.read_text)
