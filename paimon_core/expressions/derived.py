@@ -38,6 +38,8 @@ _FARTHEST = 18 * 3600 * _SECOND  # the largest offset of a zone in Java
 _SKIPPED = 2 * _FARTHEST  # the most that a zone skips: the difference of two offsets
 _EPOCH = date(1970, 1, 1).toordinal()
 _FIRST, _LAST = (date.min.toordinal() - _EPOCH) * _DAY, (date.max.toordinal() + 1 - _EPOCH) * _DAY
+# before this, `date_format` has dates of the Julian calendar if spark.sql.legacy.timeParserPolicy is LEGACY
+_GREGORIAN = (date(1582, 10, 17).toordinal() - _EPOCH) * _DAY
 _MANY = 100  # a longer IN becomes a range
 _PARTS = ("year", "month", "day", "hour")
 _STEPS = {"second": _SECOND, "minute": 60 * _SECOND, "hour": 3600 * _SECOND}
@@ -172,7 +174,7 @@ def _bound(group: Sequence[Made], wall: int, op: Any) -> Predicate | None:
     if group[0].function.name in _PARTS:
         return _bound_of_parts(group, wall, op)
     (made,) = group
-    if not _FIRST <= wall < _LAST:
+    if not _is_known(made, wall):
         return None
     value = _value(made, wall)
     if made.function.name == "date_trunc":
@@ -189,7 +191,7 @@ def _bound(group: Sequence[Made], wall: int, op: Any) -> Predicate | None:
 
 
 def _equal(group: Sequence[Made], wall: int) -> Predicate | None:
-    if not _FIRST <= wall < _LAST:
+    if not all(_is_known(made, wall) for made in group):
         return None
     if group[0].function.name in _PARTS:
         return And(tuple(Compare(m.name, "=", _part(m, wall)) for m in group))
@@ -198,6 +200,11 @@ def _equal(group: Sequence[Made], wall: int) -> Predicate | None:
         return None
     value = _value(made, wall)
     return Compare(made.name, "=", _moment(value) if made.function.name == "date_trunc" else value)
+
+
+def _is_known(made: Made, wall: int) -> bool:
+    """Return whether a wall clock has one value of a column, whatever the settings of the session that wrote it."""
+    return (_GREGORIAN if made.function.name == "date_format" else _FIRST) <= wall < _LAST
 
 
 def _bound_of_parts(group: Sequence[Made], wall: int, op: Any) -> Predicate | None:

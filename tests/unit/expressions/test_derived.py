@@ -186,6 +186,22 @@ def test_a_day_in_a_gap_at_midnight() -> None:
     assert derived(Compare("ts", "=", 15_338), [made]) is None
 
 
+def test_texts_of_the_julian_calendar() -> None:
+    """A session of `spark.sql.legacy.timeParserPolicy=LEGACY` writes 1500-01-01 as 1499-12-22, its Julian date."""
+    dates = DataField(id=0, name="ts", type=DATE)
+    text, day = DataField(id=1, name="t", type=STRING), DataField(id=2, name="d", type=INT)
+    columns = [made_by(text, "date_format(ts, 'yyyy-MM-dd')", [dates], 0), made_by(day, "year(ts)", [dates], 0)]
+    known = [column for column in columns if column is not None]
+
+    def filters(op: Any, value: date) -> str:
+        found = derived(Compare("ts", op, value.toordinal() - date(1970, 1, 1).toordinal()), known)
+        return "" if found is None else describe(found)
+
+    assert "t" not in filters("=", date(1500, 1, 1)) and "d = 1500" in filters("=", date(1500, 1, 1))
+    assert "t" not in filters(">=", date(1500, 1, 1)) and "t" not in filters("<", date(1500, 1, 1))
+    assert "t <=" in filters("<=", date(1600, 1, 1)) and "t =" in filters("=", date(1600, 1, 1))
+
+
 def test_what_follows() -> None:
     source = DataField(id=0, name="ts", type=NTZ)
     day = made_by(DataField(id=1, name="dt", type=DATE), "CAST(ts AS DATE)", [source], None)
