@@ -21,6 +21,7 @@ from tests.support.stored import compact
 
 FOREVER = 2**62  # as a moment: everything is older
 _FOLDERS = ("manifest", "index", "statistics")
+_MOST_FAILED = 20  # commits of a writer that commits nothing
 
 
 def check_rows(
@@ -51,9 +52,20 @@ class Figures:
     orphan_data_files: int  # of both, those with rows
 
 
+def _check_writers(run: Run) -> None:
+    """Raise an error for a writer of which every commit failed: such a run says nothing of that writer."""
+    for number in range(run.writers):
+        journal = run.journal(f"writer-{number}")
+        errors = [line[1:] for line in journal.lines("failed")]
+        assert len(errors) < _MOST_FAILED or journal.numbers("acknowledged"), (
+            f"writer {number} committed nothing: {' '.join(errors[-1])}"
+        )
+
+
 def check_table(run: Run) -> Figures:
     """Look at the table of a run whose processes have ended, compact and clean it, and look again."""
     tried, acknowledged, failed = (run.commits_said(word) for word in ("tried", "acknowledged", "failed"))
+    _check_writers(run)
     table = run.open()
     found = check_rows(run.kind, rows_of(table, table.latest_snapshot()), must=acknowledged, may=tried - failed)
     snapshots = list_snapshots(table.store)

@@ -55,7 +55,7 @@ def commit_in_python(run: Run, table: Table, what: Commit) -> None:
     """Write and commit the same rows as a program without Spark does, by its own calls."""
     user = {"commit.identifier": str(what.number), "write.stream.commit-user": f"writer-{what.writer}"}
     options = user | ({"write-only": "true"} if what.writer % 2 else {})
-    opened = paimon_sql.open_catalog(str(run.folder)).table(str(T))
+    opened = paimon_sql.open_catalog(**run.catalog_options).table(str(T))
     rows = run.kind.written(what)
     if not run.kind.keyed:
         opened.append(rows, options)

@@ -64,7 +64,11 @@ class Run:
         return Table(replace(table.store, io=io, cache=MetadataCache()))
 
     def _catalog(self) -> Catalog:
-        return load_catalog(self.remote or {"warehouse": str(self.folder)})
+        return load_catalog(self.catalog_options)
+
+    @property
+    def catalog_options(self) -> dict[str, str]:
+        return dict(self.remote) or {"warehouse": str(self.folder)}
 
     def open_to_write(self, writer: int) -> Table:
         """The table as a writer sees it: every second one leaves compaction and expiry to others, as most do that are
