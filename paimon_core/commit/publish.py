@@ -108,8 +108,8 @@ def publisher_for(io: FileIO, lock: CatalogLock | None, allow_unsafe: bool) -> P
         return AtomicPublisher(io)
     raise UnsafeStorageError(
         f"{io!r} cannot create a file atomically: two commits at once could overwrite each other. Keep the table on a "
-        "local disk, S3, Google or Azure storage, or accept the risk for a table that one process writes at a time "
-        "with 'commit.unsafe-storage' = 'true'."
+        "local disk, S3, Google or Azure storage, use a JDBC or Hive catalog with 'lock.enabled' = 'true', or accept "
+        "the risk for a table that one process writes at a time with 'commit.unsafe-storage' = 'true'."
     )
 
 

@@ -44,6 +44,14 @@ SCHEMES = {
 }
 
 
+# Storages that Java reaches by their own clients, by scheme: the name, and the endpoint that speaks S3's protocol.
+# Their documentation promises no put with a condition, so `sys.check_storage` has to try it.
+S3_ENDPOINTS = {
+    "obs": ("OBS", "https://obs.REGION.myhuaweicloud.com"),
+    "cosn": ("COS", "https://cos.REGION.myqcloud.com"),
+}
+
+
 def scheme_of(name: str) -> Scheme:
     """Return the kind of storage for a scheme. Return `OTHER` for schemes that only fsspec may support."""
     return SCHEMES.get(name, OTHER)

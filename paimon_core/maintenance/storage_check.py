@@ -22,8 +22,9 @@ OK, FAILED, UNSAFE = "ok", "failed", "unsafe"
 WRITERS, ROUNDS = 16, 8  # per race, and races
 _REPEATS, _SMALL, _LARGE, _PIECE = 3, 2**10, 2**23, 2**20  # bytes
 _ADVICE = (
-    "Use another storage, or a bucket that honours conditional puts (on OSS one without versions). If only one process "
-    "at a time writes a table, 'commit.unsafe-storage' = 'true' accepts the risk."
+    "Use another storage, or a bucket that honours conditional puts (on OSS one without versions), or a JDBC or Hive "
+    "catalog with 'lock.enabled' = 'true'. If only one process at a time writes a table, 'commit.unsafe-storage' = "
+    "'true' accepts the risk."
 )
 
 

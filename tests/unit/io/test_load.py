@@ -78,6 +78,13 @@ def test_memory_storage() -> None:
     assert load_file_io("memory://wh", {"warehouse": "memory://wh"}) == FsspecFileIO("memory")
 
 
+@pytest.mark.parametrize(("scheme", "endpoint"), [("obs", "myhuaweicloud"), ("cosn", "myqcloud")])
+def test_storages_with_an_endpoint_for_s3_are_refused_by_name(scheme: str, endpoint: str) -> None:
+    remedy = rf"s3://BUCKET/path.*{endpoint}.*path.style.access = false.*sys.check_storage.*lock.enabled = true"
+    with pytest.raises(UnsupportedFeatureError, match=rf"{scheme}://.*{remedy}"):
+        load_file_io(f"{scheme}://bucket/wh", {})
+
+
 def test_an_unknown_storage() -> None:
     with pytest.raises(UnsupportedFeatureError, match="nosuch://"):
         load_file_io("nosuch://bucket/wh", {})
