@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from paimon_core.errors import PaimonError, StorageError, ViewExistsError
 from paimon_core.io.file_io import FileIO
+from paimon_core.io.side_by_side import both
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name, is_file_name
 from paimon_sql.catalog.definitions import DefinitionKind, Definitions, T, ViewDefinitions
@@ -89,8 +91,9 @@ class KeptInFiles(Definitions[T]):
     has_table: Callable[[Identifier], bool]
 
     def names(self, database: str) -> list[str]:
-        self.check_database(database)
-        return self.files.names(database)
+        look, check = partial(self.files.names, database), partial(self.check_database, database)
+        found, _ = both(self.files.io, look, check)
+        return found
 
     def exists(self, identifier: Identifier) -> bool:
         return self.files.exists(self.kind.check(identifier))

@@ -95,8 +95,9 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
         self.io.delete_dir(self._folders.database(name))
 
     def list_tables(self, database: str) -> list[str]:
-        self._check_database(database)
         folders = [f for f in self.io.list(self._folders.database(database)) if f.is_dir]
+        if not folders:  # a folder in it shows that the database exists
+            self._check_database(database)
         may_be = side_by_side(self.io, lambda f: _may_be_table(self.io, f.path), folders)
         names = [f.name for f, may in zip(folders, may_be, strict=True) if may]
         replacing = between(names)  # loading one of these completes the replacement

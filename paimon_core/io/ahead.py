@@ -54,12 +54,31 @@ class FilesAhead(DelegatingFileIO):
             room -= size
             chosen[path] = self._left.pop(path)
         if len(chosen) > 1:
-            contents = side_by_side(self._inner, self._content, chosen.items())
+            contents = side_by_side(self._inner, lambda file: _content(self._inner, *file), chosen.items())
             self._held |= {path: c for path, c in zip(chosen, contents, strict=True) if c is not None}
 
-    def _content(self, file: tuple[str, int]) -> bytes | None:
-        path, size = file
-        with suppress(OSError, PaimonError):
-            content = self._inner.read_bytes(path, size)
-            return content if len(content) == size else None
-        return None
+
+class FileAhead(DelegatingFileIO):
+    """`inner`, for a reader that opens one file several times. A small file on a remote storage is requested once, now.
+
+    If it cannot be read, or has another size, the reader opens it itself and gets the error.
+    """
+
+    def __init__(self, inner: FileIO, path: str, size: int) -> None:
+        is_held = inner.requests_at_once > 1 and size <= _MOST_EACH
+        self._inner, self._path = inner, path
+        self._held = _content(inner, path, size) if is_held else None
+
+    def _io(self) -> FileIO:
+        return self._inner
+
+    def open_input(self, path: str, size: int | None = None) -> NativeFile:
+        is_held = self._held is not None and path == self._path
+        return pa.BufferReader(self._held) if is_held else super().open_input(path, size)
+
+
+def _content(io: FileIO, path: str, size: int) -> bytes | None:
+    with suppress(OSError, PaimonError):
+        content = io.read_bytes(path, size)
+        return content if len(content) == size else None
+    return None

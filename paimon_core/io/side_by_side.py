@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import islice
+from threading import Event
 from typing import Any, TypeVar
 
 from paimon_core.io.file_io import FileIO, delete_each_below
@@ -28,15 +29,26 @@ def side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) -> list[
     width = min(io.requests_at_once, len(given))
     if width < 2:
         return [act(item) for item in given]
+    has_failed = Event()
+
+    def begin(item: S) -> T | None:
+        if has_failed.is_set():  # the threads are faster than the caller, which cancels the calls that wait
+            return None
+        try:
+            return act(item)
+        except BaseException:
+            has_failed.set()
+            raise
+
     pool = ThreadPoolExecutor(width, thread_name_prefix="requests")
     try:
-        futures = [pool.submit(copy_context().run, act, item) for item in given]
+        futures = [pool.submit(copy_context().run, begin, item) for item in given]
         wait(futures, return_when=FIRST_EXCEPTION)
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown(wait=True, cancel_futures=True)
-    return _results(futures)
+    return _results(futures)  # type: ignore[arg-type]  # without an error, every call has begun
 
 
 def batched_side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:

@@ -29,6 +29,9 @@ from paimon_core.formats.reading import read_errors
 from paimon_core.formats.registry import file_ending, format_name
 from paimon_core.formats.stats import column_modes, value_stats
 from paimon_core.indexes.deletion_vector import Positions
+from paimon_core.io.ahead import FileAhead
+from paimon_core.io.file_io import FileIO
+from paimon_core.io.side_by_side import both
 from paimon_core.jobs import Job
 from paimon_core.lsm.rows import concat_batches
 from paimon_core.options import BUCKET, DATA_FILE_PREFIX, DELETION_VECTORS, FILE_FORMAT, STATS_DENSE_STORE
@@ -204,11 +207,13 @@ def remove_patches(store: TableStore, patches: Iterable[Patch]) -> None:
 
 def _patch(store: TableStore, columns: tuple[str, ...], task: PatchTask) -> WriteResult:
     bucket = _Bucket(store, store.bucket_dir(*task.bucket.key), columns)
-    ordered = sorted(task.patches, key=attrgetter("file"))
-    changes = {name: bucket.changes(patches) for name, patches in groupby(ordered, key=attrgetter("file"))}
-    if len(task.bucket.files) == 1:
+    read_changes = partial(bucket.all_changes, task.patches)
+    if len(task.bucket.files) != 1 or not bucket.may_splice(task.bucket.files[0]):
+        changes = read_changes()
+    else:
         (file,) = task.bucket.files
-        spliced = bucket.spliced(file, changes[file.file_name])
+        changes, io = both(store.io, read_changes, partial(bucket.ahead, file))
+        spliced = bucket.spliced(io, file, changes[file.file_name])
         if spliced is not None:
             return WriteResult((replace(task.bucket.deleted(), new_files=(spliced,)),))
     patched = rewritten_files(store, task.bucket, (), lambda file, rows: changes[file.file_name].apply(0, rows))
@@ -235,6 +240,11 @@ class _Bucket:
     directory: str
     columns: tuple[str, ...]
 
+    def all_changes(self, patches: Iterable[Patch]) -> dict[str, _Changes]:
+        """Return the new values of each file, by its name. Raises `InvalidDataError` if a row has two new values."""
+        ordered = sorted(patches, key=attrgetter("file"))
+        return {name: self.changes(own) for name, own in groupby(ordered, key=attrgetter("file"))}
+
     def changes(self, patches: Iterable[Patch]) -> _Changes:
         """Return the new values of a file's rows. Raises `InvalidDataError` if a row has two new values."""
         batches = []
@@ -253,24 +263,31 @@ class _Bucket:
     def _open(self, path: str) -> pa.NativeFile:
         return self.store.io.open_input(path)
 
-    def spliced(self, file: DataFileMeta, changes: _Changes) -> DataFileMeta | None:
+    def may_splice(self, file: DataFileMeta) -> bool:
+        """Return whether the file may allow that the bytes of its unchanged columns are copied."""
+        indexed = file.embedded_file_index is not None or file.extra_files
+        is_parquet = format_name(file.file_name) == self.store.options[FILE_FORMAT] == "parquet"
+        is_whole = file.schema_id == self.store.schema.id and file.write_cols is None
+        return is_parquet and is_whole and not indexed
+
+    def ahead(self, file: DataFileMeta) -> FileIO:
+        """Return the storage for a file that is opened several times."""
+        return FileAhead(self.store.io, self._path(file), file.file_size)
+
+    def spliced(self, io: FileIO, file: DataFileMeta, changes: _Changes) -> DataFileMeta | None:
         """Return the new file, in which the bytes of the unchanged columns are copied, or None if the file does not
         allow this.
         """
         schema, options = self.store.schema, self.store.options
-        indexed = file.embedded_file_index is not None or file.extra_files
-        is_parquet = format_name(file.file_name) == options[FILE_FORMAT] == "parquet"
-        if not is_parquet or indexed or file.schema_id != schema.id or file.write_cols is not None:
-            return None
         target = NewPaths(self.store, self.directory).next(file_ending(options))
         request = ReadRequest(
-            FilePlaces(self.store).of(data_file_path(self.directory, file)),
-            schema.select(self.columns),
-            stored=lambda: schema.fields,
-            options=options,
+            self._path(file), schema.select(self.columns), stored=lambda: schema.fields, options=options
         )
-        written = replace_columns(self.store.io, request, target, changes.apply)
+        written = replace_columns(io, request, target, changes.apply)
         return None if written is None else self._meta(file, written)
+
+    def _path(self, file: DataFileMeta) -> str:
+        return FilePlaces(self.store).of(data_file_path(self.directory, file))
 
     def _meta(self, file: DataFileMeta, written: WrittenFile) -> DataFileMeta:
         fields, options = self.store.schema.fields, self.store.options

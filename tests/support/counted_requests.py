@@ -21,8 +21,8 @@ from paimon_core.io import side_by_side as module
 from paimon_core.io.delegating import DelegatingFileIO
 from paimon_core.io.file_io import FileIO, FileStatus
 from paimon_core.io.local import LocalFileIO
+from paimon_core.io.objects.store import AT_ONCE
 
-AT_ONCE = 16
 BULK = 1000  # the most files that one request deletes
 REQUESTS = (
     "read_bytes",

@@ -24,7 +24,7 @@ import pyarrow as pa
 from pyarrow import NativeFile
 
 from paimon_core.errors import StorageError, UnsafeStorageError
-from paimon_core.io.file_io import AT_ONCE, MOST_TEXT, FileStatus, storage_error, temporary_name, too_large, whole_part
+from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, temporary_name, too_large, whole_part
 from paimon_core.io.objects.clients import Client, client_of
 from paimon_core.io.objects.failures import code_of, is_transient, is_unreachable, object_errors, status_of
 from paimon_core.io.objects.files import WHOLE, ObjectReader, ObjectWriter
@@ -34,6 +34,7 @@ from paimon_core.metrics import PROCESS, STORAGE_CALLS, STORAGE_ERRORS, Metrics
 from paimon_core.optional_packages import import_optional
 
 T = TypeVar("T")
+AT_ONCE = 32  # parallel requests: an object store has many servers, so more of them take no longer
 _FOLDER_MARK = ".folder"
 _MANY = 1000  # objects per request that deletes or lists
 _WRITES = 4  # parallel uploads of parts of a file
@@ -167,8 +168,8 @@ class ObjectStoreFileIO:
             raise UnsafeStorageError(
                 f"Cannot create {path} safely: the storage ignores the condition of a conditional put, so two commits "
                 "at once could overwrite each other. Use a storage or a bucket that honours it (on OSS one without "
-                "versions), or accept the risk for a table that one process writes at a "
-                "time with 'commit.unsafe-storage' = 'true'."
+                "versions) or a JDBC or Hive catalog with 'lock.enabled' = 'true', or accept the risk for a table that "
+                "one process writes at a time with 'commit.unsafe-storage' = 'true'."
             )
         created, found = self._create(path, data)
         if not created and found == data:

@@ -456,8 +456,9 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         """Return the name of a database, and its tables."""
         if list(namespace) == [SYSTEM_DATABASE]:
             return SYSTEM_DATABASE, sorted(CATALOG_SYSTEM_TABLES)
-        database = self._database(namespace)
-        return database, self._databases.list_tables(database)
+        database = single(namespace)
+        with self._naming_missing(database):
+            return database, self._databases.list_tables(database)
 
     def _schema_of(self, source: Any) -> TableSchema | None:
         """Return the schema of a Spark table if it is a Paimon table of any catalog; None for other tables."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 
@@ -69,13 +70,21 @@ class NamedCatalog(Proxy):
 
     def _database(self, namespace: Any) -> str:
         database = single(namespace)
-        missing = f"Catalog {self.catalog_name} has no database {database!r}"
-        try:
+        with self._naming_missing(database):
             if self._has_database(database):
                 return database
+            raise DatabaseNotFoundError(database)
+
+    @contextmanager
+    def _naming_missing(self, database: str) -> Iterator[None]:
+        """Raise `DatabaseNotFoundError` with the catalog's name if the block does not find the database."""
+        missing = f"Catalog {self.catalog_name} has no database {database!r}"
+        try:
+            yield
         except InvalidNameError as e:  # no database can have an invalid name
             raise DatabaseNotFoundError(f"{missing}. {e}") from None
-        raise DatabaseNotFoundError(f"{missing}.")
+        except DatabaseNotFoundError:
+            raise DatabaseNotFoundError(f"{missing}.") from None
 
 
 def renamed(kind: str, catalog: str, source: Identifier, target: Sequence[str]) -> Identifier:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, InvalidDataError, PaimonError
+from paimon_core.io import ahead
 from paimon_core.io.local import LocalFileIO
 from paimon_core.row_level.patches import Patch, PatchWriter, patch_job, patched_columns, remove_patches
 from paimon_core.row_level.writer import open_changes_writer
@@ -24,6 +25,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.writer import written
 from paimon_sql.catalog.load import load_catalog
+from tests.support.counted_requests import CountingIO
 from tests.support.examples import examples
 from tests.support.executors import run_job
 from tests.support.faulty_io import Fault, FaultyIO
@@ -92,6 +94,24 @@ def test_rows_change_where_they_are(
             assert by_file(rows) == by_file(now)
         if data.draw(st.booleans()):
             compact(table)
+
+
+@pytest.mark.parametrize("kept", [1, 0], ids=["small", "large"])
+def test_a_small_file_is_read_once_and_beside_its_patches(
+    tmp_path: Path, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ahead, "_MOST_EACH", kept * 2**23)
+    io = CountingIO()
+    insert(create_table(str(tmp_path)), [(k, f"{k}") for k in range(10)])
+    table = open_table(str(tmp_path), io)
+    patches = write_patches(table, {located_rows(table)[3]: "new"})
+    job = patch_job(table.store, table.latest_snapshot(), patches, ("v",))
+    with io.counted() as made:
+        messages = run_job(job)
+    opened = sum("data-" in request and ".parquet" in request for request in made.made)
+    assert (opened, made.chain) == ((2, 2) if kept else (3, 4)), made.made
+    table.commit(messages, CommitInfo(user="u"))
+    assert {row[0]: row[1] for row in located_rows(table)} == {k: "new" if k == 3 else f"{k}" for k in range(10)}
 
 
 def test_metadata_is_that_of_the_rows(tmp_path: Path) -> None:
