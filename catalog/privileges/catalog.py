@@ -91,7 +91,7 @@ class PrivilegedCatalog:
         self.inner.create_database(name, properties, ignore_if_exists)
 
     def drop_database(self, name: str, cascade: bool = False) -> None:
-        self.grants.check(Privilege.DROP_DATABASE, name, "database")
+        self.check_can_drop(name)
         self.inner.drop_database(name, cascade)
         self.accounts.dropped(name)
 
@@ -146,6 +146,10 @@ class PrivilegedCatalog:
     def check_can_create(self, database: str) -> None:
         """Raise `NoPrivilegeError` if the catalog's user may not create tables in a database."""
         self.grants.check(Privilege.CREATE_TABLE, database, "database")
+
+    def check_can_drop(self, database: str) -> None:
+        """Raise `NoPrivilegeError` if the catalog's user may not drop a database."""
+        self.grants.check(Privilege.DROP_DATABASE, database, "database")
 
     def check_object(self, name: str, scope: Scope) -> None:
         """Raise `DatabaseNotFoundError` or `TableNotFoundError` if an object does not exist."""

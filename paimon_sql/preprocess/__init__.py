@@ -15,6 +15,7 @@ This folder may import `paimon_core` and sqlglot, but nothing of Spark.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from paimon_sql.preprocess.blocks import read_block
 from paimon_sql.preprocess.cursor import Cursor
@@ -27,7 +28,14 @@ from paimon_sql.preprocess.rules.python_functions import python_function
 from paimon_sql.preprocess.rules.rule import first_word, without_comments
 from paimon_sql.preprocess.rules.table_like import EXCLUDED_PROPERTY, read_create_like
 from paimon_sql.preprocess.rules.vector_search import VECTOR_SEARCH_OPTION
-from paimon_sql.preprocess.scripts import TARGETED, ScriptStatement, is_terminated, split_statements, target_of
+from paimon_sql.preprocess.scripts import (
+    TARGETED,
+    ScriptStatement,
+    is_terminated,
+    new_table,
+    split_statements,
+    target_of,
+)
 from paimon_sql.preprocess.statements import (
     CatalogStatement,
     CreateLike,
@@ -67,14 +75,18 @@ def nowhere_else(name: Name) -> bool:
 
 
 def preprocess(
-    text: str, syntax: Syntax = NEWEST, is_elsewhere: Callable[[Name], bool] = nowhere_else
+    text: str,
+    syntax: Syntax = NEWEST,
+    is_elsewhere: Callable[[Name], bool] = nowhere_else,
+    is_beside: Callable[[Name], bool] = nowhere_else,
 ) -> Rewriting | PaimonStatement | Script:
     """Rewrite a statement. A statement that only Paimon has becomes a value, and several statements become a `Script`.
     Any other statement becomes a text that Spark parses.
 
     `syntax` describes the syntax of the Spark version. `is_elsewhere` returns whether a name is in a catalog other than
     Paimon's. A statement that creates or changes such a table is not rewritten: Spark, or another extension of its
-    parser, may understand it.
+    parser, may understand it. `is_beside` returns whether a name is in a catalog that has Paimon tables beside others:
+    a new table there is a Paimon table if its statement says so.
 
     Raises PreprocessError if a statement in Flink's style contradicts itself, or a value is incomplete. A text that
     cannot be tokenized is not changed: Spark reports the error.
@@ -87,12 +99,14 @@ def preprocess(
     if is_python and (function := python_function(text)) is not None:
         return PaimonStatement(function)
     if first == "begin":
-        return _script(text, syntax, is_elsewhere)
+        return _script(text, syntax, is_elsewhere, is_beside)
     values = [rule for rule in VALUES if rule.may_apply(first, lower)]
     spellings = [rule for rule in EDITS if rule.may_apply(first, lower)]
     if not (values or spellings) or (tokens := tokenize(text)) is None:
         return Rewriting(text)
-    if first in TARGETED and is_elsewhere(target_of(text)):
+    if (name := new_table(Cursor(tokens))) and is_beside(name):
+        syntax = replace(syntax, default_provider=False)
+    elif first in TARGETED and is_elsewhere(target_of(text)):
         return Rewriting(text, is_elsewhere=True)
     for rule in values:
         cursor = Cursor(tokens)
@@ -117,7 +131,9 @@ def rewrite(text: str) -> str:
     return text if isinstance(found, PaimonStatement) else found.text
 
 
-def _script(text: str, syntax: Syntax, is_elsewhere: Callable[[Name], bool]) -> Script:
+def _script(
+    text: str, syntax: Syntax, is_elsewhere: Callable[[Name], bool], is_beside: Callable[[Name], bool]
+) -> Script:
     """Preprocess a text that is one `BEGIN … END`: each statement and condition in it as if it were alone."""
     tokens = tokenize(without_dollar_strings(text))
     block = None if tokens is None else read_block(tokens)
@@ -130,7 +146,7 @@ def _script(text: str, syntax: Syntax, is_elsewhere: Callable[[Name], bool]) -> 
         start = tokens.start(first + is_assignment)
         part = text[start : tokens.end(end - 1)]
         try:
-            found = preprocess(part, syntax, is_elsewhere)
+            found = preprocess(part, syntax, is_elsewhere, is_beside)
         except PreprocessError as e:
             raise e.moved(text, start) from None
         if isinstance(found, PaimonStatement):

@@ -81,3 +81,15 @@ def target_of(text: str) -> tuple[str, ...]:
     while cursor.symbol() in _BEFORE:
         cursor.next()
     return cursor.take_parts()
+
+
+def new_table(cursor: Cursor) -> tuple[str, ...]:
+    """Return the parts of the name of the table that a statement creates or replaces; none for other statements."""
+    if cursor.take("CREATE"):
+        cursor.take("OR", "REPLACE")
+    elif not cursor.take("REPLACE"):
+        return ()
+    if not cursor.take("TABLE"):
+        return ()
+    cursor.take("IF", "NOT", "EXISTS")
+    return cursor.take_parts()

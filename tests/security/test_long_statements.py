@@ -12,16 +12,17 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from paimon_core.secrets import statement_without_secrets
-from paimon_sql.preprocess import PreprocessError
+from paimon_sql.preprocess import PreprocessError, nowhere_else, preprocess
 from paimon_sql.preprocess.lexing import without_dollar_strings
 from paimon_sql.preprocess.quoting import with_path_catalog, with_quoted_system_tables
 from paimon_sql.preprocess.rules import EDITS, VALUES
 from paimon_sql.preprocess.rules.python_functions import python_function
 from paimon_sql.preprocess.rules.rule import first_word, without_comments
+from paimon_sql.preprocess.syntax import NEWEST
 from paimon_sql.spark.gaps import GAPS
 from paimon_sql.spark.statements.catalog_registry import configured_catalogs
 from paimon_sql.spark.statements.function_statements import may_call_for_rows
-from paimon_sql.spark.statements.parser import may_be_view, new_of_spark, renamed_by
+from paimon_sql.spark.statements.parser import may_be_view
 
 _LENGTH, _SECONDS = 60_000, 3  # of the CPU: a search takes milliseconds, or if it is not linear 5 s to minutes
 _UNITS = (
@@ -68,8 +69,7 @@ _BEGINNINGS = {
     "log": "secret://",
     "functions in Python": "CREATE FUNCTION f() LANGUAGE PYTHON AS ",
     "dollar strings": "$$ ",
-    "new names": "create table ",
-    "renames": "alter table x ",
+    "new tables": "create table x.y (a int primary key not enforced) ",
 }
 
 
@@ -89,8 +89,7 @@ _CHECKS: dict[str, Callable[[str], object]] = {
     "log": statement_without_secrets,
     "views": may_be_view,
     "functions": may_call_for_rows,
-    "new names": lambda text: new_of_spark(f"{text} using paimon"),
-    "renames": renamed_by,
+    "new tables": lambda text: preprocess(text, NEWEST, nowhere_else, bool),
     "settings": configured_catalogs,
     "gaps": lambda text: [gap.statement.match(text) for gap in GAPS if gap.statement],
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from pyspark.errors import AnalysisException, PySparkException
 
 import paimon_sql
+from paimon_sql.spark.statements.parser import registry_of
 
 pytestmark = pytest.mark.spark
 
@@ -30,6 +32,7 @@ def generic(root_session: Any, warehouse: str) -> Iterator[Any]:
     session.conf.set("spark.sql.catalog.spark_catalog", "org.apache.paimon.spark.SparkGenericCatalog")
     session.conf.set("spark.sql.catalog.spark_catalog.warehouse", warehouse)
     paimon_sql.install(session)
+    session.conf.set("spark.sql.scripting.enabled", "true")  # as it is from 4.1 on
     session.sql("CREATE DATABASE generic")
     session.sql("USE generic")
     keyed = "TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')"
@@ -82,6 +85,103 @@ def test_sparks_tables_and_views_do_not_get_the_name_of_a_paimon_table(generic: 
     generic.sql("ALTER VIEW passing RENAME TO ours")
     assert rows(generic, "SELECT * FROM ours") == [(7,)]
     generic.sql("DROP VIEW ours")
+
+
+def test_no_spelling_hides_a_paimon_table(generic: Any) -> None:
+    """Names are taken from what Spark has understood, not from the text."""
+    for statement in (
+        "CREATE /* view x */ TABLE -- t\n `ours` (id INT) USING parquet",
+        "CREATE TABLE IDENTIFIER('generic.' || 'ours') (id INT) USING parquet",
+        "CREATE TABLE ours (id INT COMMENT 'not using paimon') USING parquet",
+        "CREATE TABLE ours USING parquet AS WITH q AS (SELECT 'using paimon') SELECT /*+ REPARTITION(2) */ * FROM q",
+        "CREATE TABLE ours LIKE sparks",
+        "CREATE OR REPLACE VIEW ours AS SELECT 'using paimon' AS v",
+        "CREATE VIEW IDENTIFIER('ours') AS SELECT 1",
+        "CREATE TABLE OURS (id INT) USING parquet",
+        "/* x */ ALTER TABLE sparks RENAME TO `ours`",
+        "ALTER TABLE sparks RENAME /* rename to partition */ TO ours",
+        "EXECUTE IMMEDIATE 'CREATE TABLE ours (id INT) USING parquet'",
+        "BEGIN CREATE TABLE ours (id INT) USING parquet; END",
+    ):
+        with pytest.raises(AnalysisException, match="ALREADY_EXISTS"):
+            generic.sql(statement)
+    generic.sql("CREATE TABLE IF NOT EXISTS ours USING parquet AS SELECT 'create table x using paimon' AS v")
+    generic.sql("CREATE TABLE IF NOT EXISTS ours LIKE sparks")
+    generic.sql("EXPLAIN CREATE TABLE other (id INT) USING parquet")
+    assert names(generic, "SHOW TABLES") == ["ours", "sparks"]
+    assert [provider(generic, t) for t in ("ours", "sparks")] == ["paimon", "parquet"]
+    generic.sql("DROP TABLE ours")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        generic.table("ours")  # there was no table behind it
+
+
+def test_texts_that_look_like_new_tables(generic: Any) -> None:
+    assert rows(generic, "SELECT 'create table ours', 1 /* alter table sparks rename to ours */") == [
+        ("create table ours", 1)
+    ]
+    generic.sql("CREATE VIEW shown AS SELECT 'alter table x rename to ours, create view ours' AS `create table ours`")
+    assert rows(generic, "SELECT * FROM shown") == [("alter table x rename to ours, create view ours",)]
+    generic.sql("CREATE TABLE named (id INT COMMENT 'create view ours as') USING parquet")
+    assert rows(generic, "SELECT count(*) FROM named") == [(0,)]
+    generic.sql(
+        "BEGIN CREATE TABLE plain (id INT); CREATE TABLE keyed (id INT, PRIMARY KEY (id) NOT ENFORCED); "
+        "CREATE TABLE WITH_OPTIONS (id INT) WITH ('bucket' = '1', 'bucket-key' = 'id'); END"
+    )
+    assert [provider(generic, t) for t in ("plain", "keyed", "WITH_OPTIONS")] == ["parquet", "paimon", "paimon"]
+
+
+def test_methods_of_spark_do_not_hide_a_table(generic: Any) -> None:
+    """They do not pass through the parser."""
+    frame = generic.createDataFrame([(3, "c")], "id INT, v STRING")
+    session = generic._jsparkSession
+    for run in (
+        lambda: generic.catalog.createTable("ours", source="parquet", schema=frame.schema),
+        lambda: generic.catalog.createTable("generic.sparks", source="paimon", schema=frame.schema),
+        lambda: frame.writeTo("ours").using("parquet").create(),
+        lambda: frame.writeTo("sparks").using("paimon").create(),
+        lambda: frame.write.format("parquet").saveAsTable("ours"),
+        lambda: frame.write.format("paimon").saveAsTable("sparks"),
+        lambda: frame._jdf.write().format("parquet").saveAsTable("ours"),
+        lambda: frame._jdf.write().format("paimon").saveAsTable("sparks"),
+        lambda: frame._jdf.writeTo("ours").using("parquet").create(),
+        lambda: session.catalog().createTable("ours", "parquet", frame._jdf.schema(), generic._jvm.java.util.HashMap()),
+    ):
+        with pytest.raises(Exception, match="ALREADY_EXISTS"):
+            run()
+    for mode in ("ignore", "append", "overwrite"):
+        with suppress(Exception):  # Spark refuses another format, as for tables of its own
+            frame._jdf.write().format("parquet").mode(mode).saveAsTable("ours")
+    assert rows(generic, "SELECT count(*) FROM sparks WHERE v = 'c'") == [(0,)]
+    assert [provider(generic, t) for t in ("ours", "sparks")] == ["paimon", "parquet"]
+    generic.sql("DROP TABLE ours")
+    assert names(generic, "SHOW TABLES") == ["sparks"]
+
+
+def test_a_database_that_spark_cannot_drop_keeps_its_paimon_tables(generic: Any, monkeypatch: Any) -> None:
+    generic.sql("CREATE DATABASE held")
+    generic.sql("CREATE TABLE held.t USING paimon AS SELECT 1 AS id")
+    registry = registry_of(generic)
+    assert registry is not None
+    catalog = registry.catalogs["spark_catalog"]
+    asked: list[tuple[Any, ...]] = []
+
+    class Refusing:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(others, name)
+
+        def dropNamespace(self, *arguments: Any) -> bool:
+            asked.append(arguments)
+            raise PermissionError("no")
+
+    others = catalog.others
+    monkeypatch.setattr(catalog, "others", Refusing())
+    with pytest.raises(Exception, match="no"):
+        generic.sql("DROP DATABASE held CASCADE")
+    assert len(asked) == 1
+    monkeypatch.undo()
+    assert rows(generic, "SELECT * FROM held.t") == [(1,)]
+    generic.sql("DROP DATABASE held CASCADE")
+    assert not catalog.catalog.database_exists("held")
 
 
 def test_rows_change(generic: Any) -> None:

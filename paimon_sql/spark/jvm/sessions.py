@@ -229,6 +229,17 @@ def beside_sparks_tables(jvm: Jvm, catalog: Any, sparks: JavaObject) -> JavaObje
 
 
 @hook(
+    "`Analyzer.postHocResolutionRules`, names of the members of Spark's commands that make tables and views",
+    "Paimon tables keep their names in Spark's own catalog (`SparkGenericCatalog`)",
+    method(classes.ANALYZER, "postHocResolutionRules", 0),
+    constructor(classes.NOOP_COMMAND, 2),
+)
+def keep_names(jvm: Jvm, session: JavaObject, catalog: Any) -> None:
+    """Let a session refuse new tables and views of Spark's with the name of a Paimon table in `catalog`."""
+    jvm.compiled("NewNames").install(session, session.sessionState().analyzer(), jvm.fronted(catalog))
+
+
+@hook(
     "`CatalogManager.defaultSessionCatalog`",
     "`org.apache.paimon.spark.SparkGenericCatalog` as the session's catalog",
     Variant.of("method", method(classes.CATALOG_MANAGER, "defaultSessionCatalog", 0)),

@@ -32,6 +32,7 @@ from paimon_sql.spark.jvm.sessions import (
     define_catalog_class,
     is_catalog,
     is_temporary_view,
+    keep_names,
     loaded_catalogs,
     session_catalog_plugin,
     settings_of,
@@ -152,6 +153,7 @@ class CatalogRegistry:
         self.loaded.define_source(self.session)
         loaded_catalogs(self.session).put(SESSION_CATALOG, beside_sparks_tables(self.jvm, catalog, sparks))
         self.catalogs[SESSION_CATALOG] = catalog
+        keep_names(self.jvm, self.session, catalog)
         if self.bridge.setting("spark.sql.catalogImplementation") == "in-memory":
             catalog.show_databases()
 
@@ -240,6 +242,10 @@ class CatalogRegistry:
         if catalog is None:
             return None
         return _served(catalog, catalog.named(names[:-1] or [self.bridge.current_database()], names[-1]))
+
+    def is_beside_sparks(self, parts: Sequence[str]) -> bool:
+        """Return whether a table's name is in Spark's own catalog, which has Paimon tables, too."""
+        return SESSION_CATALOG in self.catalogs and self.place_beside_sparks(parts) is not None
 
     def place_beside_sparks(self, parts: Sequence[str]) -> Located | None:
         """Return the place of a table, perhaps a new one, in Spark's own catalog beside Spark's tables; None for a name

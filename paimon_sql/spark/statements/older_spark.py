@@ -33,6 +33,7 @@ from paimon_sql.spark.statements.views.older_views import OlderViews
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
 from paimon_sql.spark.tables.definitions import PROVIDER
+from paimon_sql.spark.tables.generic_catalog import SparkGenericCatalog
 
 # with these in its name, a table is not the one that another name of the statement has loaded without them
 _NAMED = STATE_OPTIONS | {VECTOR_SEARCH_OPTION}
@@ -95,7 +96,8 @@ class OlderSpark:
         return Py4JJavaError(text.message, analysis_exception(self.jvm, ANALYSIS_EXCEPTION, text))
 
     def _create_like(self, catalog: SparkCatalog, identifier: Identifier, statement: CreateLike) -> None:
-        if statement.lenient and catalog.catalog.table_exists(identifier):
+        taken = isinstance(catalog, SparkGenericCatalog) and catalog.has_other(identifier)
+        if statement.lenient and (taken or catalog.catalog.table_exists(identifier)):
             return
         name = ".".join(map(quoted_name, statement.source))
         columns = self.registry.bridge.python_session.table(name).schema  # also raises an error for an invalid name
@@ -109,6 +111,8 @@ class OlderSpark:
         if kept is not None:
             new = NewTable.of_struct(self.jvm, kept.schema, kept.partition_columns, statement.properties)
         try:
+            if taken:
+                raise TableExistsError(f"{identifier} is a table of Spark's own catalog.")
             catalog.definitions.create_like(identifier, new, copied)
         except TableExistsError as error:
             condition, named = "TABLE_OR_VIEW_ALREADY_EXISTS", {"relationName": str(identifier)}

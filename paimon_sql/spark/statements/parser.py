@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -19,8 +18,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
-from paimon_core.errors import InvalidNameError, TableExistsError
-from paimon_core.spec.identifier import Identifier
+from paimon_core.errors import InvalidNameError
 from paimon_sql.preprocess import (
     CatalogStatement,
     CreatePythonFunction,
@@ -28,10 +26,8 @@ from paimon_sql.preprocess import (
     PreprocessError,
     Rewriting,
     Script,
-    Syntax,
     nowhere_else,
     preprocess,
-    target_of,
 )
 from paimon_sql.preprocess.counterparts import Counterpart, counterpart, of_paimon, of_transaction
 from paimon_sql.preprocess.parameters import markers, needs_values, with_values
@@ -58,13 +54,11 @@ from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
 from paimon_sql.spark.jvm.scans.files import install_divided_scans
-from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG
 from paimon_sql.spark.jvm.sessions import (
     client_variables,
     current_catalog,
     inject_parser,
     install_described_columns,
-    is_temporary_view,
     java_session,
     move_to,
     parser_of,
@@ -89,16 +83,6 @@ from paimon_sql.spark.write.source_tasks import install_source_tasks
 
 # first words of the statements that this package may run, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
-# a table in Spark's own catalog; a table or view of Spark's there
-_NEW_TABLE = re.compile(r"\b(?:create|replace)\s+(?:or\s+replace\s+)?table\b", re.IGNORECASE)
-_NEW = re.compile(
-    r"\bcreate\s++(?:(?:external\s++)?table|(?:or\s++replace\s++)?view)\s++(?P<lenient>if\s++not\s++exists\b)?",
-    re.IGNORECASE,
-)
-_RENAMED = re.compile(
-    r"\s*+alter\s++(?:table|view)\s++(?P<old>\S.*?)(?<!\s)\s++rename\s++to\s++(?!partition\b)(?P<new>.+)",
-    re.IGNORECASE | re.DOTALL,
-)
 _VIEW = re.compile(r"\b(?:view|table)\b", re.IGNORECASE)
 _OF_PAIMON = re.compile(r"\busing\s++`?paimon\b", re.IGNORECASE)
 # the parsers of running sessions, by their `toString`: the JVM holds the proxies, but does not return the Python
@@ -177,15 +161,11 @@ class PaimonParser(Proxy):
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self._prepare(text)
         text = with_variables(self.variables, text)
-        beside = _makes_table_beside(self.registry, text)
-        syntax = replace(self.syntax, default_provider=not beside)
-        statement = self._preprocessed(text, nowhere_else if beside else self._is_elsewhere, syntax)
+        statement = self._preprocessed(text, self._is_elsewhere)
         if isinstance(statement, Rewriting) and statement.is_elsewhere and not self._parses(text):
             statement = self._preprocessed(text)
         if isinstance(statement, PaimonStatement):
             return self._of_paimon(statement, lambda call: parse(call, *context))
-        if (plan := _taken(self.registry, statement.text)) is not None:
-            return plan
         if PATHS in statement.text and PATHS not in text:
             self.registry.register(statement.text)
         if isinstance(statement, Script):
@@ -294,10 +274,10 @@ class PaimonParser(Proxy):
         return True
 
     def _preprocessed(
-        self, text: str, is_elsewhere: Callable[[Name], bool] = nowhere_else, syntax: Syntax | None = None
+        self, text: str, is_elsewhere: Callable[[Name], bool] = nowhere_else
     ) -> Rewriting | PaimonStatement | Script:
         try:
-            return preprocess(text, syntax or self.syntax, is_elsewhere)
+            return preprocess(text, self.syntax, is_elsewhere, self.registry.is_beside_sparks)
         except PreprocessError as e:
             raise Py4JJavaError(str(e), contradiction(self.jvm, e, text)) from e
 
@@ -344,59 +324,6 @@ class PaimonParser(Proxy):
 
     class Java:
         implements = [classes.PARSER_INTERFACE]
-
-
-def _makes_table_beside(registry: CatalogRegistry, text: str) -> bool:
-    """Return whether a statement creates a table in Spark's own catalog, which may become a Paimon table there."""
-    if SESSION_CATALOG not in registry.catalogs or not _NEW_TABLE.search(text):
-        return False
-    return registry.place_beside_sparks(target_of(text)) is not None
-
-
-def new_of_spark(text: str) -> re.Match[str] | None:
-    """Return the words of a statement before the name of a new table or view of Spark's; None for other statements."""
-    found = _NEW.search(text)
-    return None if found is None or _OF_PAIMON.search(text, found.end()) else found
-
-
-def renamed_by(text: str) -> re.Match[str] | None:
-    """Return the names, `old` and `new`, of a statement that renames a table or a view; None for other statements."""
-    return _RENAMED.match(text)
-
-
-def _taken(registry: CatalogRegistry, text: str) -> JavaObject | None:
-    """Return the plan of a statement that gives a table or a view of Spark's the name of a Paimon table: Spark does not
-    know that the name is taken. The plan fails, or does nothing with IF NOT EXISTS. Return None for other statements.
-    """
-    if SESSION_CATALOG not in registry.catalogs:
-        return None
-    found = new_of_spark(text)
-    name = _new_name(registry, text) if found is None else target_of(f"CREATE TABLE {text[found.end() :]}")
-    if registry.place_beside_sparks(name) is None:
-        return None
-    table = registry.find_table(name)
-    if table is None:
-        return None
-    run = partial(_refuse_name, table[1], lenient=found is not None and found["lenient"] is not None)
-    return create_namespace(registry.jvm, FunctionCommand(registry.jvm, f"CREATE {table[1]}", run), table[1].name)
-
-
-def _new_name(registry: CatalogRegistry, text: str) -> tuple[str, ...]:
-    """Return the parts of the new name in `ALTER TABLE old RENAME TO new`. Return none for any other statement, and for
-    temporary views: they may hide tables.
-    """
-    found = renamed_by(text)
-    if found is None:
-        return ()
-    old, new = target_of(f"CREATE TABLE {found['old']}"), target_of(f"CREATE TABLE {found['new']}")
-    if len(old) == 1 and is_temporary_view(registry.session, old[0]):
-        return ()
-    return (*old[:-1], *new) if len(new) == 1 else new
-
-
-def _refuse_name(identifier: Identifier, *, lenient: bool) -> None:
-    if not lenient:
-        raise TableExistsError(f"{identifier} is a Paimon table: drop it, or choose another name.")
 
 
 def registry_of(spark: SparkSession) -> CatalogRegistry | None:

@@ -13,10 +13,12 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, PaimonError
+from paimon_core.errors import DatabaseNotEmptyError, DatabaseNotFoundError, InvalidNameError, PaimonError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import SYSTEM_DATABASE
+from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
+from paimon_sql.spark.jvm import connector
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -42,6 +44,10 @@ class SparkGenericCatalog(SparkCatalog):
         except (DatabaseNotFoundError, InvalidNameError):
             return False
 
+    def has_other(self, identifier: Identifier) -> bool:
+        """Return whether Spark's catalog has a table or a view of this name."""
+        return bool(self.others.tableExists(connector.identifier(self.jvm, [identifier.database], identifier.table)))
+
     def show_databases(self) -> None:
         """Create the databases of Paimon's tables in Spark's catalog. Call it if Spark's catalog is in memory, and so
         empty when a program starts: `USE` looks for a database only there.
@@ -56,6 +62,20 @@ class SparkGenericCatalog(SparkCatalog):
             if not self.others.namespaceExists(namespace):
                 with suppress(Py4JJavaError, CapturedException):  # another session has created it meanwhile
                     self.others.createNamespace(namespace, self.jvm.map({}))
+
+    def dropNamespace(self, namespace: Any, cascade: bool) -> bool:
+        """Drop a database with its Paimon tables. They stay if Spark's catalog does not drop the database."""
+        name, databases = single(namespace), self._databases
+        with self._changing_databases():
+            is_there = databases.database_exists(name)
+            if is_there and not cascade and databases.list_tables(name):
+                raise DatabaseNotEmptyError(f"Database {name} has Paimon tables: drop them first, or write CASCADE.")
+            if is_there and isinstance(databases, PrivilegedCatalog):
+                databases.check_can_drop(name)
+            done = bool(self.others.dropNamespace(namespace, cascade))
+            if is_there and databases.database_exists(name):  # Spark's catalog may have the same folder or metastore
+                databases.drop_database(name, cascade=cascade)
+        return done
 
     def createTable(self, identifier: Any, *definition: Any) -> Any:
         self._keep_database(identifier)

@@ -4,7 +4,6 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.*;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
-import org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
 import org.apache.spark.sql.connector.catalog.*;
 
@@ -50,7 +49,7 @@ public class GenericCatalogs {
       if (name.equals("loadTable") || name.equals("loadChangelog")) return loaded(method, arguments);
       if (NEW_TABLE.contains(name)) return made(method, arguments);
       if (name.equals("listTables")) return listed(arguments);
-      if (name.equals("dropNamespace")) return Boolean.valueOf(dropped(method, (String[]) arguments[0], arguments));
+      if (name.equals("dropNamespace")) return ask(isUsual((String[]) arguments[0]) ? others : tables, method, arguments);
       if (UNITED.contains(name)) {
         Set all = new HashSet((Set) ask(others, method, arguments));
         all.addAll((Set) ask(tables, method, arguments));
@@ -84,6 +83,7 @@ public class GenericCatalogs {
         .invoke(null, new Object[] {namespace, name});
     }
 
+    /** Whether a namespace is the one that Spark never drops. */
     private boolean isUsual(String[] namespace) {
       String[] usual = ((CatalogPlugin) others).defaultNamespace();
       return namespace.length == 1 && usual.length == 1 && namespace[0].equalsIgnoreCase(usual[0]);
@@ -127,6 +127,7 @@ public class GenericCatalogs {
         if (method.getName().startsWith("stage"))
           throw new UnsupportedOperationException("Table " + table + " cannot be created together with its rows, as it is not a "
             + "Paimon table: write CREATE TABLE, then INSERT INTO.");
+        if (tables.tableExists(table)) throw new TableAlreadyExistsException(table);
         return ask(others, method, arguments);
       }
       if (!tables.tableExists(table) && others.tableExists(table)) throw new TableAlreadyExistsException(table);
@@ -149,18 +150,6 @@ public class GenericCatalogs {
       if (all.isEmpty() || ((SupportsNamespaces) others).namespaceExists(namespace))
         all.addAll(Arrays.asList(others.listTables(namespace)));
       return (Identifier[]) all.toArray(new Identifier[0]);
-    }
-
-    private boolean dropped(Method method, String[] namespace, Object[] arguments) throws Throwable {
-      SupportsNamespaces ours = (SupportsNamespaces) tables;
-      if (isUsual(namespace)) return ((Boolean) ask(others, method, arguments)).booleanValue();  // Spark never drops it
-      boolean cascades = ((Boolean) arguments[1]).booleanValue();
-      Identifier[] kept = ours.namespaceExists(namespace) ? tables.listTables(namespace) : new Identifier[0];
-      if (kept.length > 0 && !cascades) throw new NonEmptyNamespaceException(namespace);
-      for (int i = 0; i < kept.length; i++) tables.dropTable(kept[i]);
-      boolean done = ((Boolean) ask(others, method, arguments)).booleanValue();
-      if (ours.namespaceExists(namespace)) ours.dropNamespace(namespace, false);
-      return done;
     }
   }
 }
