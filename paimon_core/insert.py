@@ -19,6 +19,7 @@ from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import CHANGELOG_PRODUCER, FORCE_LOOKUP, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.table import Table
+from paimon_core.tracing import span
 from paimon_core.write.bucket_moves import assigns_at_once
 from paimon_core.write.compaction.job import compaction_job
 
@@ -61,7 +62,7 @@ def commit_new_rows(
                 before_commit()
             return commit_rows(table, written, info, executor, overwrite)
     except AlreadyCommittedError as error:
-        _LOG.warning("%s", error)
+        _LOG.warning("%s", error, extra={"table": table.name})
         return ()
 
 
@@ -98,11 +99,26 @@ def compact_after_write(
             if _compact(target, written, executor, is_last=not more):
                 break
     except CommitUnknownError as error:
-        _LOG.warning("Rows are committed to %s, but the outcome of their compaction is unknown: %s", table.name, error)
+        _LOG.warning(
+            "Rows are committed to %s, but the outcome of their compaction is unknown: %s",
+            table.name,
+            error,
+            extra={"table": table.name},
+        )
     except CommitConflictError as error:
-        _LOG.debug("Rows are committed to %s, and another writer compacts them: %s", table.name, error)
+        _LOG.debug(
+            "Rows are committed to %s, and another writer compacts them: %s",
+            table.name,
+            error,
+            extra={"table": table.name},
+        )
     except Exception as error:  # any error: the rows are committed
-        _LOG.warning("Rows are committed to %s, but they are not compacted: %s", table.name, error)
+        _LOG.warning(
+            "Rows are committed to %s, but they are not compacted: %s",
+            table.name,
+            error,
+            extra={"table": table.name},
+        )
 
 
 def without_changelog(table: Table) -> Table:
@@ -127,9 +143,10 @@ def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor,
     if not job.tasks:
         return True
     try:
-        messages = table.run(executor, job)
-        if messages:
-            table.commit_or_abort(messages, CommitInfo(user=table.new_commit_user()))
+        with span("compaction", table=table.name, buckets=len(job.tasks)):
+            messages = table.run(executor, job)
+            if messages:
+                table.commit_or_abort(messages, CommitInfo(user=table.new_commit_user()))
     except (CommitConflictError, DataFileMissingError):
         if is_last:
             raise

@@ -32,8 +32,8 @@ COMMIT_SECONDS = Counter("commit_seconds_total", "Seconds from the first try of 
 BUCKETS_DUE = Counter("buckets_due_total", "Buckets that were due for compaction after a write.")
 BUCKETS_COMPACTED = Counter("buckets_compacted_total", "Buckets with a compaction that was committed.")
 CACHE_READS = Counter("metadata_cache_reads_total", "Reads of metadata files by result: hit or miss.")
-STORAGE_CALLS = Counter("storage_calls_total", "Calls of object stores by scheme and operation.")
-STORAGE_ERRORS = Counter("storage_errors_total", "Calls of object stores that failed, by scheme and operation.")
+STORAGE_CALLS = Counter("storage_calls_total", "Calls of remote storages by scheme and operation.")
+STORAGE_ERRORS = Counter("storage_errors_total", "Calls of remote storages that failed, by scheme and operation.")
 STATEMENTS = Counter("statements_total", "Ended statements by server and state.")
 REST_REQUESTS = Counter("rest_requests_total", "Requests of the REST catalog by method and status.")
 

@@ -51,6 +51,7 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_for_read, latest_snapshot
 from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
+from paimon_core.tracing import span
 
 if TYPE_CHECKING:
     from paimon_core.commit.changes import Overwrite
@@ -165,12 +166,16 @@ class Table:
         derived: DerivedTable = DerivedTable.ROWS,
     ) -> Plan:
         """Plan a read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`."""
-        with files_of(self.store):
+        with span("plan", table=self.name) as recorded, files_of(self.store):
             if isinstance(version, Increment):
-                return plan_increment(self.store, version, predicate)
-            only_last = derived is DerivedTable.READ_OPTIMIZED and self.store.has_primary_key
-            level = last_level(self.store.options) if only_last else None
-            return plan_with_fallback(self.store, version, predicate, level=level, since=files_since(self.store))
+                plan = plan_increment(self.store, version, predicate)
+            else:
+                only_last = derived is DerivedTable.READ_OPTIMIZED and self.store.has_primary_key
+                level = last_level(self.store.options) if only_last else None
+                plan = plan_with_fallback(self.store, version, predicate, level=level, since=files_since(self.store))
+            recorded.set(snapshot=None if plan.snapshot is None else plan.snapshot.id, splits=len(plan.splits))
+            recorded.set(files=plan.files_kept, files_total=plan.files_total)
+        return plan
 
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:
         """Return the partitions with files in a version, with a column per partition key."""

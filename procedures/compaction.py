@@ -35,6 +35,7 @@ from paimon_core.store.snapshots import latest_for_read
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.text import partition_path
 from paimon_core.table import Table
+from paimon_core.tracing import span
 from paimon_core.write.compaction.bucket import planned_compaction
 from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
 from paimon_core.write.compaction.job import compaction_job, live_buckets
@@ -165,9 +166,10 @@ def compact(
     work = _Compaction(context.executor, target, snapshot, chosen, strategy, numbers, order)
     if dry_run:
         return _dry_run(kind, work)
-    messages = kind.compact(work)
-    if messages:
-        target.commit_or_abort(messages, CommitInfo(user=target.new_commit_user()))
+    with span("compaction", table=target.name):
+        messages = kind.compact(work)
+        if messages:
+            target.commit_or_abort(messages, CommitInfo(user=target.new_commit_user()))
     return [(True,)]
 
 

@@ -88,7 +88,12 @@ class TokenFileIO(DelegatingFileIO):
         except PaimonError as error:
             if held.token is None or now >= held.token.expires:
                 raise
-            _LOG.warning("The token for the files of %s could not be renewed: %s", self.identifier, error)
+            _LOG.warning(
+                "The token for the files of %s could not be renewed: %s",
+                self.identifier,
+                error,
+                extra={"table": str(self.identifier)},
+            )
         held.io = None
 
 

@@ -87,6 +87,7 @@ from paimon_core.store.manifests import data_manifests, delete_manifests, live_f
 from paimon_core.store.snapshots import find_latest, find_snapshot, latest_for_commit, latest_snapshot, write_hints
 from paimon_core.store.statistics import delete_statistics, write_statistics
 from paimon_core.store.table_store import TableStore
+from paimon_core.tracing import span
 
 _LOG = logging.getLogger(__name__)
 
@@ -125,7 +126,13 @@ def commit(
             if made is None or isinstance(error, CommitUnknownError):
                 raise
             level = logging.DEBUG if isinstance(error, CommitConflictError) else logging.WARNING
-            _LOG.log(level, "Rows are committed to %s, but their compaction is not: %s", store.name, error)
+            _LOG.log(
+                level,
+                "Rows are committed to %s, but their compaction is not: %s",
+                store.name,
+                error,
+                extra=store.log_fields(made),
+            )
             _delete_compacted(store, messages)
     if made is not None and made.commit_kind is CommitKind.COMPACT:
         store.metrics.add(BUCKETS_COMPACTED, sum(bool(m.compact_before) for m in messages))
@@ -135,7 +142,7 @@ def commit(
         _delete_files(store, [(m, f) for m in messages for f in m.new_changelog])
     warning = None if made is None else clock_warning(store.name, made, now_millis())
     if warning is not None:
-        _LOG.warning("%s", warning)
+        _LOG.warning("%s", warning, extra=store.log_fields(made))
     return made
 
 
@@ -176,15 +183,17 @@ class _Attempts:
     """The tries of a change that is neither committed nor failed yet.
 
     `open` are drafts with a publish call of unknown outcome, all for one snapshot id. `replaced` are snapshots that
-    were visible until another engine replaced them. `guard` belongs to a commit that is made once. `check` is
-    `checked_schema_id` before the first look for the latest version, which is parallel: it explains why files are
-    missing. `write_draft` checks again, unless the session knew the latest version before the check.
+    were visible until another engine replaced them. `count` is the number of tries. `guard` belongs to a commit that
+    is made once. `check` is `checked_schema_id` before the first look for the latest version, which is parallel: it
+    explains why files are missing. `write_draft` checks again, unless the session knew the latest version before the
+    check.
     """
 
     guard: OnceGuard | UnrecordedGuard | None = None
     check: Callable[[], int | None] = lambda: None
     open: list[Draft] = field(default_factory=list)
     replaced: list[Snapshot] = field(default_factory=list)
+    count: int = 0
 
     @property
     def undecided(self) -> list[Snapshot]:
@@ -194,11 +203,13 @@ class _Attempts:
 def _commit_change(
     store: TableStore, change: CommitChange, info: CommitInfo, publisher: Publisher, attempts: _Attempts
 ) -> Snapshot:
-    """Commit a change, and count the commit by its result."""
-    result = "failed"
+    """Commit a change. Count and log the commit by its result."""
+    kind, result, made, began = change.kind.value, "failed", None, time.monotonic()
     try:
-        with store.metrics.timed(COMMIT_SECONDS):
-            made = _publish_change(store, change, info, publisher, attempts)
+        with span("commit", table=store.name, kind=kind, operation=info.operation) as recorded:
+            with store.metrics.timed(COMMIT_SECONDS):
+                made = _publish_change(store, change, info, publisher, attempts)
+            recorded.set(snapshot=made.id, tries=attempts.count)
         result = "published"
         return made
     except CommitConflictError:
@@ -208,7 +219,10 @@ def _commit_change(
         result = "unknown"
         raise
     finally:
-        store.metrics.add(COMMITS, kind=change.kind.value.lower(), result=result)
+        store.metrics.add(COMMITS, kind=kind.lower(), result=result)
+        seconds = round(time.monotonic() - began, 3)
+        fields = {**store.log_fields(made), "kind": kind, "result": result, "seconds": seconds, "tries": attempts.count}
+        _LOG.info("Commit to %s: %s %s after %.3f s", store.name, kind, result, seconds, extra=fields)
 
 
 def _publish_change(
@@ -220,6 +234,7 @@ def _publish_change(
     try:
         for tried in count(1):
             store.metrics.add(COMMIT_TRIES)
+            attempts.count = tried
             if tried > 1:
                 store.metrics.add(COMMIT_RETRIES)
             files.check()
@@ -333,7 +348,11 @@ def _landed(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | No
 
 
 def _note_replaced(store: TableStore, attempts: _Attempts, snapshot: Snapshot) -> None:
-    _LOG.warning("Snapshot %s of %s was replaced by another engine; it is committed again.", snapshot.id, store.name)
+    fields, said = (
+        store.log_fields(snapshot),
+        "Snapshot %s of %s was replaced by another engine; it is committed again.",
+    )
+    _LOG.warning(said, snapshot.id, store.name, extra=fields)
     attempts.replaced.append(snapshot)
 
 
@@ -343,7 +362,7 @@ def _publish(store: TableStore, draft: Draft, publisher: Publisher) -> PublishOu
         store.check_turn()
         return publisher.publish(store.paths.snapshot(draft.snapshot.id), encode_snapshot(draft.snapshot))
     except CommitUnknownError as error:
-        _LOG.warning("%s", error)
+        _LOG.warning("%s", error, extra=store.log_fields(draft.snapshot))
         return None
     except PaimonError as error:
         if isinstance(error, StorageRefusedError) and not _is_invisible(store, draft):
@@ -470,4 +489,4 @@ def _delete_files(
         try:
             store.io.delete(path)
         except OSError as error:
-            _LOG.warning("File %s of a failed commit could not be deleted: %s", path, error)
+            _LOG.warning("File %s of a failed commit could not be deleted: %s", path, error, extra=store.log_fields())

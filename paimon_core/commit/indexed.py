@@ -51,7 +51,7 @@ def commit_indexed(
             wait = limits.next_wait(Tries(count=tried, seconds=now - began, last_seconds=now - started, is_known=True))
             if wait is None:
                 raise
-            _LOG.debug("Looking up the buckets of %s again: %s", store.name, error)
+            _LOG.debug("Looking up the buckets of %s again: %s", store.name, error, extra=store.log_fields())
         else:
             abort(store, current.replaced)
             return made

@@ -133,7 +133,8 @@ class OnceGuard:
             self.write(made=True)
             delete_earlier_commits(self.store, self.info.user, self.info.identifier)
         except (StorageError, UnreadableFileError, FileNotFoundError) as error:
-            _LOG.warning("%s is made, but its record may be outdated: %s", _name(self.store, self.info), error)
+            said = "%s is made, but its record may be outdated: %s"
+            _LOG.warning(said, _name(self.store, self.info), error, extra=self.store.log_fields(snapshot))
 
     def record(self, *, made: bool) -> StreamCommit:
         return StreamCommit(self.info.identifier, made, self.searched)
@@ -180,7 +181,7 @@ def settle_records(store: TableStore, expired: Sequence[Snapshot]) -> None:
         try:
             record = last_stream_commit(store, user)
         except UnreadableFileError as error:  # the next commit of this stream gets this error
-            _LOG.warning("%s", error)
+            _LOG.warning("%s", error, extra=store.log_fields())
             continue
         if record is None or record.made or record.searched + 1 not in ids:
             continue  # the record is final, or snapshots are missing already

@@ -51,7 +51,11 @@ def is_replaced(store: TableStore, ours: Snapshot) -> bool:
         return not _stays(store, ours)
     except (StorageError, UnreadableFileError) as error:
         _LOG.warning(
-            "Snapshot %s of %s is published, but it could not be checked afterwards: %s", ours.id, store.name, error
+            "Snapshot %s of %s is published, but it could not be checked afterwards: %s",
+            ours.id,
+            store.name,
+            error,
+            extra=store.log_fields(ours),
         )
         return False
 

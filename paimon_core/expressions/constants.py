@@ -28,6 +28,8 @@ def array_of(values: Sequence[Any], arrow: pa.DataType) -> pa.Array:
     bits = None if len(known) == len(values) else _bits([v is not None for v in values])
     if pa.types.is_string(arrow) and all(isinstance(v, str) for v in known):
         return _texts(["" if v is None else v for v in values], bits)
+    if pa.types.is_binary(arrow) and all(isinstance(v, bytes) for v in known):
+        return _bytes([v or b"" for v in values], arrow, bits)
     if pa.types.is_integer(arrow) and all(type(v) is int for v in known):
         numbers = np.array([0 if v is None else v for v in values], dtype=arrow.to_pandas_dtype())
         return pa.Array.from_buffers(arrow, len(values), [bits, pa.py_buffer(numbers)])
@@ -35,9 +37,12 @@ def array_of(values: Sequence[Any], arrow: pa.DataType) -> pa.Array:
 
 
 def _texts(texts: Sequence[str], bits: pa.Buffer | None) -> pa.Array:
-    encoded = [text.encode() for text in texts]
-    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)), bits)
+    return _bytes([text.encode() for text in texts], pa.string(), bits)
+
+
+def _bytes(values: Sequence[bytes], arrow: pa.DataType, bits: pa.Buffer | None) -> pa.Array:
+    ends = np.cumsum([0, *map(len, values)], dtype=np.int32)
+    return pa.Array.from_buffers(arrow, len(values), [bits, pa.py_buffer(ends), pa.py_buffer(b"".join(values))])
 
 
 def _bits(known: Sequence[bool]) -> pa.Buffer:

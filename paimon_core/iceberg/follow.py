@@ -58,7 +58,9 @@ def keep_up(store: TableStore) -> None:
     try:
         follow(store)
     except Exception as error:
-        _LOG.warning("Table %s was changed, but its Iceberg metadata was not: %s", store.name, error)
+        _LOG.warning(
+            "Table %s was changed, but its Iceberg metadata was not: %s", store.name, error, extra=store.log_fields()
+        )
 
 
 def follow_rename(store: TableStore, former: str) -> None:
@@ -67,7 +69,12 @@ def follow_rename(store: TableStore, former: str) -> None:
     try:
         clean_former(store, former)
     except Exception as error:
-        _LOG.warning("Readers of Iceberg may still find table %s under its former name: %s", store.name, error)
+        _LOG.warning(
+            "Readers of Iceberg may still find table %s under its former name: %s",
+            store.name,
+            error,
+            extra=store.log_fields(),
+        )
 
 
 def follow(store: TableStore) -> None:
@@ -215,5 +222,10 @@ class _Following:
         try:
             return read_metadata(self.store.io, path)
         except PaimonError as error:
-            _LOG.warning("Iceberg metadata %s cannot be continued, so all files are listed again: %s", path, error)
+            _LOG.warning(
+                "Iceberg metadata %s cannot be continued, so all files are listed again: %s",
+                path,
+                error,
+                extra=self.store.log_fields(),
+            )
             return None

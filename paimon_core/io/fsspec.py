@@ -23,6 +23,7 @@ from pyarrow import NativeFile
 from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from paimon_core.errors import PaimonError, UnsafeStorageError, UnsupportedFeatureError
+from paimon_core.io.counted_calls import counted_call
 from paimon_core.io.file_io import (
     AT_ONCE,
     MOST_TEXT,
@@ -34,6 +35,7 @@ from paimon_core.io.file_io import (
 )
 from paimon_core.io.schemes import S3_ENDPOINTS
 from paimon_core.io.side_by_side import delete_side_by_side
+from paimon_core.metrics import PROCESS, Metrics
 from paimon_core.optional_packages import import_optional, install_command, missing_package
 from paimon_core.secrets import SECRET_NAMES
 
@@ -53,6 +55,7 @@ class FsspecFileIO:
 
     scheme: str
     options: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    metrics: Metrics = field(default=PROCESS, repr=False, compare=False)
 
     @property
     def atomic_create(self) -> bool:
@@ -186,7 +189,7 @@ class FsspecFileIO:
         if self.exists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
         self.status(source)
-        with self._errors(f"rename {source} to", target):
+        with self._errors("rename", target, source):
             fs = self._fs()
             self._make_parent(fs, target)
             if self.scheme != _MEMORY:
@@ -197,18 +200,18 @@ class FsspecFileIO:
         self.delete_dir(source)
 
     def move_file(self, source: str, target: str) -> None:
-        with self._errors(f"rename {source} to", target):
+        with self._errors("rename", target, source):
             self._arrow().move(self._bare(source), self._bare(target))
 
     def copy_file(self, source: str, target: str) -> None:
-        with self._errors(f"copy {source} to", target):
+        with self._errors("copy", target, source):
             self._arrow().copy_file(self._bare(source), self._bare(target))
 
     def sync(self, path: str) -> None:
         """Do nothing: a closed file is as durable as the storage makes it."""
 
     def _fs(self) -> Any:
-        with self._errors("connect to", f"{self.scheme}://"):
+        with self._explained("connect to", f"{self.scheme}://"):
             return _file_system_class(self.scheme)(**self.options)  # fsspec keeps one per options
 
     def _arrow(self) -> PyFileSystem:
@@ -221,7 +224,14 @@ class FsspecFileIO:
         fs.makedirs(path.rpartition("/")[0], exist_ok=True)
 
     @contextmanager
-    def _errors(self, action: str, path: str) -> Iterator[None]:
+    def _errors(self, action: str, path: str, source: str | None = None) -> Iterator[None]:
+        """Count the block as a call of the storage. Errors name `path`, and the file to rename or copy (`source`)."""
+        explained = self._explained(action if source is None else f"{action} {source} to", path)
+        with explained, counted_call(self.metrics, self.scheme, action):
+            yield
+
+    @contextmanager
+    def _explained(self, action: str, path: str) -> Iterator[None]:
         try:
             yield
         except FileNotFoundError as error:

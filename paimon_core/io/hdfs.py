@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 from pyarrow import NativeFile, PythonFile
 
 from paimon_core.errors import PaimonError, StorageError
+from paimon_core.io.counted_calls import counted_call
 from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import (
     AT_ONCE,
@@ -39,6 +40,7 @@ from paimon_core.io.file_io import (
 from paimon_core.io.hadoop import CONF_DIR
 from paimon_core.io.hdfs_settings import BLOCK_SIZE, KEYTAB, PRINCIPAL, REPLICATION, UMASK, file_settings, umask
 from paimon_core.io.side_by_side import delete_side_by_side
+from paimon_core.metrics import PROCESS, Metrics
 from paimon_core.optional_packages import import_optional
 
 _PATIENCE = 60.0  # seconds that a call of the name node may take
@@ -85,6 +87,7 @@ class HdfsFileIO:
 
     root: str
     options: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    metrics: Metrics = field(default=PROCESS, repr=False, compare=False)
 
     @property
     def atomic_create(self) -> bool:
@@ -217,7 +220,7 @@ class HdfsFileIO:
             return False
 
     def rename_dir(self, source: str, target: str) -> None:
-        with self._errors(f"rename {source} to", target):
+        with self._errors("rename", target, source):
             if self._info(source) is None:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
             self._make_folder(self._bare(target).rpartition("/")[0] or "/")
@@ -227,7 +230,7 @@ class HdfsFileIO:
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
 
     def move_file(self, source: str, target: str) -> None:
-        with self._errors(f"rename {source} to", target):
+        with self._errors("rename", target, source):
             self._call(lambda client: client.rename(self._bare(source), self._bare(target), True))
 
     def copy_file(self, source: str, target: str) -> None:
@@ -271,7 +274,14 @@ class HdfsFileIO:
         return path.removeprefix(self.root).rstrip("/") or "/"
 
     @contextmanager
-    def _errors(self, action: str, path: str) -> Iterator[None]:
+    def _errors(self, action: str, path: str, source: str | None = None) -> Iterator[None]:
+        """Count the block as a call of the storage. Errors name `path`, and the file to rename (`source`)."""
+        explained = self._explained(action if source is None else f"{action} {source} to", path)
+        with explained, counted_call(self.metrics, "hdfs", action):
+            yield
+
+    @contextmanager
+    def _explained(self, action: str, path: str) -> Iterator[None]:
         try:
             yield
         except PaimonError:
@@ -332,7 +342,7 @@ class _Output(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        with self._storage._errors("write", self._path):
+        with self._storage._explained("write", self._path):
             written = memoryview(data).nbytes
             self._writer.write(data)
             self._size += written
@@ -344,7 +354,7 @@ class _Output(io.RawIOBase):
     def close(self) -> None:
         if not self.closed:
             super().close()
-            with self._storage._errors("write", self._path):
+            with self._storage._explained("write", self._path):
                 self._writer.close()
 
 

@@ -92,6 +92,7 @@ def _take(store: TableStore, made: Snapshot, what: str, step: Callable[[], objec
             store.name,
             what,
             error,
+            extra=store.log_fields(made),
         )
 
 

@@ -79,7 +79,7 @@ def _after_tag(store: TableStore, name: str) -> int:
     try:
         return require_tag(store, name).snapshot.id + 1
     except UnreadableFileError as error:
-        _LOG.warning("Tag %r of table %s is skipped: %s", name, store.name, error)
+        _LOG.warning("Tag %r of table %s is skipped: %s", name, store.name, error, extra=store.log_fields())
         return 0
 
 

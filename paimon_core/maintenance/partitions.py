@@ -93,6 +93,7 @@ def _time(store: TableStore, partition: bytes) -> datetime | None:
             "'update-time'.",
             values,
             store.name,
+            extra=store.log_fields(),
         )
     return found
 

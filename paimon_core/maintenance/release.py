@@ -77,7 +77,12 @@ def release(
         needed = NeededFiles(among=pa.array([n.encode() for n in found.data_files], pa.binary()))
         unneeded.difference_update(still_needed(removed, needed, oldest=oldest))
     except PaimonError as error:
-        _LOG.warning("Files of %s were not deleted (remove_orphan_files deletes them): %s", store.name, error)
+        _LOG.warning(
+            "Files of %s were not deleted (remove_orphan_files deletes them): %s",
+            store.name,
+            error,
+            extra=store.log_fields(),
+        )
         return
     places = FilePlaces(store)
     unneeded = {place for path in unneeded for place in places.every(path)}
@@ -129,7 +134,9 @@ def delete_files(store: TableStore, paths: Iterable[str]) -> None:
         if path in taken:
             by_root.setdefault(taken[path], []).append(path)
         else:
-            _LOG.warning("File %s is outside of table %s and is not deleted.", path, store.name)
+            _LOG.warning(
+                "File %s is outside of table %s and is not deleted.", path, store.name, extra=store.log_fields()
+            )
     for top, files in by_root.items():
         if files:  # sorted: the files of a folder come one after the other
             _delete(store, top, sorted(files))
@@ -164,7 +171,7 @@ def _delete_listed(store: TableStore, task: FileList) -> Done:
 def _delete(store: TableStore, root: str, paths: Sequence[str]) -> None:
     """Delete files below `root`."""
     for path, error in store.io.delete_many_below(root, paths).items():
-        _LOG.warning("File %s of table %s could not be deleted: %s", path, store.name, error)
+        _LOG.warning("File %s of table %s could not be deleted: %s", path, store.name, error, extra=store.log_fields())
 
 
 def _delete_empty_folders(store: TableStore, deleted: Iterable[str]) -> None:

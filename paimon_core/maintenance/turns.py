@@ -107,7 +107,12 @@ class _Turn:
         try:
             self.store.io.write_bytes(self.path, b"")
         except (StorageError, FileNotFoundError) as error:
-            _LOG.warning("Upkeep of table %s can go on in ten minutes only: %s", self.store.name, error)
+            _LOG.warning(
+                "Upkeep of table %s can go on in ten minutes only: %s",
+                self.store.name,
+                error,
+                extra=self.store.log_fields(),
+            )
 
 
 def clocks() -> tuple[float, float]:

@@ -77,7 +77,7 @@ class RowLevelStatement:
                     before_commit()
                 committed = commit_rows(self.table, [*prepared.new, *prepared.changed], info, self.executor)
         except AlreadyCommittedError as error:
-            _LOG.warning("%s", error)
+            _LOG.warning("%s", error, extra=self.table.store.log_fields())
             return
         self.table.abort(prepared.unused)
         remove_patches(self.table.store, (p for r in results for p in r.patches))

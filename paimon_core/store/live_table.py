@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import int64_array
+from paimon_core.expressions.constants import array_of
 from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import data_manifests, live_columns
@@ -56,7 +57,7 @@ def _in_buckets(found: Iterable[tuple[EntryColumns, Rows]]) -> Iterator[tuple[En
 def _columns(manifest: EntryColumns, rows: Rows) -> Iterator[pa.Array]:
     """Yield the columns of `LIVE_FILES` for rows of a manifest."""
     taken = int64_array(rows)
-    yield pa.array(manifest.partitions, pa.binary()).take(int64_array(manifest.partition_codes[rows]))
+    yield array_of(manifest.partitions, pa.binary()).take(int64_array(manifest.partition_codes[rows]))
     yield int64_array(manifest.buckets[rows])
     yield int64_array(manifest.levels[rows])
     yield manifest.file_numbers("_FILE_SIZE").take(taken)

@@ -141,6 +141,11 @@ class TableStore:
         """The table's name in messages: its identifier, with `$branch_NAME` appended for a branch."""
         return str(replace(self.identifier, branch=self.branch or None))
 
+    def log_fields(self, snapshot: Snapshot | None = None) -> dict[str, object]:
+        """Return the fields of a log record about the table, or about one of its snapshots."""
+        fields: dict[str, object] = {"table": self.name}
+        return fields if snapshot is None else {**fields, "snapshot": snapshot.id}
+
     @property
     def has_primary_key(self) -> bool:
         return bool(self.schema.primary_keys)
@@ -200,7 +205,12 @@ class TableStore:
         try:
             change(self.watcher)
         except Exception as error:
-            _LOG.warning("Table %s was changed, but its catalog could not be updated: %s", self.name, error)
+            _LOG.warning(
+                "Table %s was changed, but its catalog could not be updated: %s",
+                self.name,
+                error,
+                extra=self.log_fields(),
+            )
 
     def check_turn(self) -> None:
         """Check the store's turn.

@@ -56,7 +56,7 @@ def readable_tags(store: TableStore) -> list[Tag]:
         try:
             return read_tag(store, name)
         except UnreadableFileError as error:
-            _LOG.warning("Tag %r of table %s is skipped: %s", name, store.name, error)
+            _LOG.warning("Tag %r of table %s is skipped: %s", name, store.name, error, extra=store.log_fields())
             return None
 
     return [tag for tag in side_by_side(store.io, read, tag_names(store)) if tag is not None]
@@ -84,7 +84,13 @@ def kept_snapshot(store: TableStore, name: str) -> Snapshot | None:
         return decode_tag(path, data, name).snapshot
     except UnreadableFileError as error:
         kept = decode_kept_snapshot(path, data)
-        _LOG.warning("Tag %r of table %s cannot be read; the files that it names are kept: %s", name, store.name, error)
+        _LOG.warning(
+            "Tag %r of table %s cannot be read; the files that it names are kept: %s",
+            name,
+            store.name,
+            error,
+            extra=store.log_fields(),
+        )
         return kept
 
 
@@ -109,7 +115,13 @@ def kept_by(store: TableStore, names: Sequence[str]) -> KeptByTags:
         try:
             return kept_snapshot(store, name)
         except UnreadableFileError as error:
-            _LOG.warning("It is unknown which files tag %r of table %s keeps: %s", name, store.name, error)
+            _LOG.warning(
+                "It is unknown which files tag %r of table %s keeps: %s",
+                name,
+                store.name,
+                error,
+                extra=store.log_fields(),
+            )
             unknown.append(name)
             return None
 

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimon_core.errors import InvalidOptionError, NotFoundError
+from paimon_core.tracing import span
 from paimon_sql.catalog.base import DEFAULT_DATABASE, SupportsDatabases
 from paimon_sql.procedures import PROCEDURES, Parameter, Procedure, ProcedureContext, result_table
 from paimon_sql.procedures.arguments import table_options
@@ -35,7 +36,8 @@ def call_procedure(
     if procedure is None:
         raise NotFoundError(f"There is no procedure {name!r}; there are {', '.join(sorted(PROCEDURES))}.")
     context = ProcedureContext(catalog, DEFAULT_DATABASE, ThreadExecutor(progress), zone)
-    rows = procedure.call(context, _checked(procedure, arguments))
+    with span("statement", kind=f"CALL {procedure.name}"):
+        rows = procedure.call(context, _checked(procedure, arguments))
     return result_table(procedure.columns_of(rows), rows)
 
 

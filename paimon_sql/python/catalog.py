@@ -13,6 +13,7 @@ from paimon_core.errors import TableExistsError, TableNotFoundError, Unsupported
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.spec.identifier import Identifier
 from paimon_core.time_zones import time_zone as zone_named
+from paimon_core.tracing import span
 from paimon_sql.catalog.base import (
     DEFAULT_DATABASE,
     Catalog,
@@ -196,7 +197,8 @@ class PaimonCatalog:
         Raises `InvalidOptionError` for a query that is not valid or fails, `UnsupportedFeatureError` for other
         statements and if DuckDB is not installed, `TableNotFoundError`, and what a scan raises.
         """
-        return run_query(self, query)
+        with span("statement", kind="SELECT"):
+            return run_query(self, query)
 
     def call(self, procedure: str, **arguments: Any) -> pa.Table:
         """Call a procedure, as `CALL sys.NAME` does, and return the rows of its result.

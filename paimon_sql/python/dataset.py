@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
+from paimon_core.tracing import below
 from paimon_sql.python.arrow_filters import condition_in, positions_in
 from paimon_sql.python.scan import TableScan, scan_fields
 from paimon_sql.python.where.bound import condition_of
@@ -35,9 +36,13 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
     A filter is an expression of `pyarrow.compute`. Arrow evaluates it on the rows, whether it prunes or not.
     """
 
-    def __init__(self, scan: TableScan, notify: Callable[[PaimonError], object] | None = None) -> None:
-        """`notify` gets the errors of scans, because other tools may raise errors of their own instead."""
-        self._scan, self._notify = scan, notify
+    def __init__(
+        self, scan: TableScan, notify: Callable[[PaimonError], object] | None = None, parent: str | None = None
+    ) -> None:
+        """`notify` gets the errors of scans, because other tools may raise errors of their own instead. `parent` is the
+        parent of the scans' spans, because other tools scan in threads of their own.
+        """
+        self._scan, self._notify, self._parent = scan, notify, parent
 
     @property
     def schema(self) -> pa.Schema:
@@ -66,7 +71,8 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
             used = set(self.schema.names if columns is None else columns) | _names_in(filter, self.schema)
             names = [name for name in self.schema.names if name in used]
         known = {key: value for key, value in options.items() if value is not None}
-        rows = self.scan_of(names, filter).to_batches()
+        with below(self._parent):
+            rows = self.scan_of(names, filter).to_batches()
         if self._notify is not None:
             rows = pa.RecordBatchReader.from_batches(rows.schema, _watched(rows, self._notify))
         return ds.Scanner.from_batches(rows, columns=columns, filter=filter, **known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
@@ -15,6 +16,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import FOUND, NEEDED, OrphanSearch
 from paimon_core.spec.message import CommitMessage
+from paimon_core.tracing import span
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_sql.python.progress import JobProgress, LoggedProgress
 from paimon_sql.python.where.condition import Condition
@@ -36,7 +38,8 @@ class ThreadExecutor:
 
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
         """Return the results in the order of the tasks. If a task fails, undo the others and raise its error."""
-        with self._progress.job(job.description, len(job.tasks)) as ended:
+        described = span("job", description=job.description, tasks=len(job.tasks))
+        with described, self._progress.job(job.description, len(job.tasks)) as ended:
             return _on_threads(job.function, job.tasks, undo=job.undo, ended=ended)
 
     def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundHere:
@@ -116,7 +119,7 @@ def _on_threads(
 
     interrupted: BaseException | None = None
     with ThreadPoolExecutor(min(width or pa.cpu_count(), len(tasks)), thread_name_prefix="job") as pool:
-        futures: list[Future[T]] = [pool.submit(call, task) for task in tasks]
+        futures: list[Future[T]] = [pool.submit(copy_context().run, call, task) for task in tasks]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         except BaseException as error:  # Ctrl-C

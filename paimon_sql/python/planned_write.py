@@ -30,6 +30,7 @@ from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
+from paimon_core.tracing import span
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.writer import open_writer, written
 from paimon_sql.python.assignment import AssignedRows, rows_of
@@ -121,7 +122,8 @@ class PlannedWrite:
         given = AssignedRows(self.store, self.fixed).batches(rows_of(data, self.table.schema.fields))
         rows = _by_partition(self.table, RowChecks.of(self.table).passed(given))
         writer = open_writer(self.store, sequence_start=self.start, base=self.base)
-        messages = tuple(written(writer, rows))
+        with span("write", table=self.table.name):
+            messages = tuple(written(writer, rows))
         return WrittenPart(self.store.root, self.info.user, messages, self._seal(messages))
 
     def part(self, text: str) -> WrittenPart:
@@ -149,7 +151,7 @@ class PlannedWrite:
             self._check_files(messages)
             made = commit_rows(self.table, messages, self.info, executor, self.overwrite)
         except AlreadyCommittedError as error:
-            _LOG.warning("%s", error)
+            _LOG.warning("%s", error, extra=self.table.store.log_fields())
             return
         compact_after_write(self.table, made, executor, overwrites=self.overwrite is not None)
 

@@ -52,7 +52,9 @@ class LoggedProgress:
         try:
             yield done.add
         finally:
-            _LOG.info("%s", JobState(description, done.value, count, time.monotonic() - began).line())
+            state = JobState(description, done.value, count, time.monotonic() - began)
+            fields = {"job": description, "tasks": count, "done": state.done, "seconds": round(state.seconds, 3)}
+            _LOG.info("%s", state.line(), extra=fields)
 
 
 class TerminalProgress:

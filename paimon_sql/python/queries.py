@@ -21,6 +21,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from paimon_core.errors import InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.optional_packages import import_optional
 from paimon_core.scan.derived_tables import NAMED_TABLES
+from paimon_core.tracing import current_parent
 from paimon_sql.catalog.base import SYSTEM_DATABASE
 from paimon_sql.python.dataset import TableDataset
 from paimon_sql.python.versions import VersionChoice
@@ -34,6 +35,8 @@ _SETTINGS = {
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
 }
+_SETTING = "current_setting"
+_SHOWN_SETTINGS = ("timezone", "calendar", "default_order", "default_null_order", "integer_division")
 _CHANGES = (exp.DML, exp.DDL, exp.Into, exp.Command)
 _GENERATED = frozenset(("generateseries", "generate_series", "range", "unnest"))  # functions in FROM that read nothing
 _PARTS = frozenset(("this", "db", "alias", "joins", "laterals", "pivots", "version"))  # of a table in FROM
@@ -145,7 +148,20 @@ def _parsed(text: str) -> exp.Query:
             f"sql cannot run {kind} without Spark: it only reads. Change tables by append, upsert, overwrite, update, "
             "delete and alter, or run the statement in Spark."
         )
+    _check_settings(tree)
     return tree
+
+
+def _check_settings(tree: exp.Query) -> None:
+    """Refuse settings of DuckDB that are not known to be harmless: some contain paths of this machine."""
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.lower() == _SETTING:
+            given = [e.name.lower() for e in call.expressions if isinstance(e, exp.Literal) and e.is_string]
+            if len(given) != 1 or len(call.expressions) != 1 or given[0] not in _SHOWN_SETTINGS:
+                raise UnsupportedFeatureError(
+                    f"sql shows no settings of DuckDB but {', '.join(_SHOWN_SETTINGS)}: write current_setting with one "
+                    "of them, as a text."
+                )
 
 
 def _tables(tree: exp.Query, prefix: str) -> Iterator[tuple[QueriedTable, str]]:
@@ -245,7 +261,7 @@ def _source(catalog: PaimonCatalog, queried: QueriedTable, errors: list[PaimonEr
         return catalog.inspect(table)
     if is_system:
         return catalog.table(name.rpartition("$")[0]).inspect(system_table)
-    return TableDataset(catalog.table(name).scan(**queried.choice), errors.append)
+    return TableDataset(catalog.table(name).scan(**queried.choice), errors.append, current_parent())
 
 
 def _refusal(what: str) -> UnsupportedFeatureError:

@@ -22,6 +22,7 @@ from paimon_sql.spark.errors.java import java_exception, unchecked
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.exceptions import java_exception_of, may_raise
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.spans import below_caller
 
 
 class Proxy:
@@ -76,7 +77,8 @@ def _crossing(method: Callable[..., Any], *, analyzes: bool) -> Callable[..., An
     @wraps(method)
     def call(self: Proxy, *args: Any) -> Any:
         try:
-            return self.jvm.fronted(method(self, *args))
+            with below_caller(self.jvm):
+                return self.jvm.fronted(method(self, *args))
         except PaimonError as e:
             raise Py4JJavaError(str(e), java_exception(self.jvm, e, analyzes=analyzes)) from e
         except (CapturedException, Py4JJavaError) as e:

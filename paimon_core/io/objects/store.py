@@ -24,13 +24,14 @@ import pyarrow as pa
 from pyarrow import NativeFile
 
 from paimon_core.errors import StorageError, UnsafeStorageError
+from paimon_core.io.counted_calls import counted_call
 from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, temporary_name, too_large, whole_part
 from paimon_core.io.objects.clients import Client, client_of
 from paimon_core.io.objects.failures import code_of, is_transient, is_unreachable, object_errors, status_of
 from paimon_core.io.objects.files import WHOLE, ObjectReader, ObjectWriter
 from paimon_core.io.schemes import scheme_of
 from paimon_core.io.side_by_side import both, delete_side_by_side, outcome_of, side_by_side
-from paimon_core.metrics import PROCESS, STORAGE_CALLS, STORAGE_ERRORS, Metrics
+from paimon_core.metrics import PROCESS, Metrics
 from paimon_core.optional_packages import import_optional
 
 T = TypeVar("T")
@@ -329,15 +330,10 @@ class ObjectStoreFileIO:
     ) -> T:
         """Call the store. Metrics count `action`, one of few words; errors also name the path `to`."""
         client, key = self._client(path), _key(path)
-        self.metrics.add(STORAGE_CALLS, scheme=self.scheme, operation=action)
         again = None if ask is None else lambda: client.call(lambda store: ask(store, key))
-        with object_errors(f"{action} to {to}" if to else action, path, self.options, again):
-            try:
-                return client.call(lambda store: act(store, key))
-            except Exception as error:
-                if not isinstance(error, FileNotFoundError):  # an answer, not a failure
-                    self.metrics.add(STORAGE_ERRORS, scheme=self.scheme, operation=action)
-                raise
+        errors = object_errors(f"{action} to {to}" if to else action, path, self.options, again)
+        with errors, counted_call(self.metrics, self.scheme, action):
+            return client.call(lambda store: act(store, key))
 
 
 def _obstore() -> Any:

@@ -118,6 +118,7 @@ def _without_unknown(
             "No file of table %s is deleted: a tag and a manifest cannot be read, so any file may be in use: %s",
             store.name,
             error,
+            extra=store.log_fields(),
         )
         return {}
     return {name: files for name, files in old.items() if name not in kept}

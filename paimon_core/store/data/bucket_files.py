@@ -177,12 +177,14 @@ class BucketFiles:
             except CorruptFileError:
                 if not (self.lenient and self.store.options[SCAN_IGNORE_CORRUPT]):
                     raise
-                _LOG.warning("File %s is damaged: the rest of its rows is not read.", place)
+                _LOG.warning(
+                    "File %s is damaged: the rest of its rows is not read.", place, extra=self.store.log_fields()
+                )
                 return
             except FileNotFoundError as e:
                 missing = missing or e
         if self.lenient and self.store.options[SCAN_IGNORE_LOST]:
-            _LOG.warning("File %s is lost: its rows are not read.", path)
+            _LOG.warning("File %s is lost: its rows are not read.", path, extra=self.store.log_fields())
             return
         raise DataFileMissingError(
             f"Data file {path} of table {self.store.root} is missing: it was deleted, or its snapshot expired while it "

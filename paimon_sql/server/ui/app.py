@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from importlib.resources import files
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from starlette.responses import RedirectResponse, Response
@@ -27,13 +28,18 @@ from paimon_core.errors import (
     PaimonError,
     UnsupportedFeatureError,
 )
+from paimon_core.lazy import ImportedOnCall
 from paimon_sql.pictures.svg import style
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.server.ui.catalog_pages import PageCall, View, database_page, home, query_page
 from paimon_sql.server.ui.frame import Page, Tree, document, error_text
 from paimon_sql.server.ui.guard import HEADERS, Guard, PageRequest
 from paimon_sql.server.ui.markup import html
-from paimon_sql.server.ui.table_pages import table_page
+
+if TYPE_CHECKING:
+    from paimon_sql.server.ui.table_pages import table_page
+else:  # the first page shows no table
+    table_page = ImportedOnCall("paimon_sql.server.ui.table_pages", "table_page")
 
 _LOG = logging.getLogger(__name__)
 _THREADS, _WAITING = 8, 32  # pages that are made at once, and that wait for a thread

@@ -20,6 +20,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import ParsedStatement
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.spans import statement_span
 from paimon_sql.spark.tables.catalog import SparkCatalog
 
 
@@ -89,7 +90,8 @@ class TableCommand(Command):
         return f"{self.plan.name} {self.name()}.{self.identifier}"
 
     def _execute(self) -> None:
-        self._run(self._load())
+        with statement_span(self.jvm, self.plan.name, str(self.identifier)):
+            self._run(self._load())
         self.session.refresh_changed(self.catalog.catalog_name, self.identifier)
 
     def _load(self) -> Table:

@@ -95,7 +95,12 @@ class _Job:
                 tables.refresh(self.identifier, RefreshMaterialized(()))
                 self._computed_from = versions
         except (PaimonError, PySparkException, Py4JError) as error:
-            _LOG.warning("Table %s could not be refreshed; the job tries again: %s", self.identifier, error)
+            _LOG.warning(
+                "Table %s could not be refreshed; the job tries again: %s",
+                self.identifier,
+                error,
+                extra={"table": str(self.identifier)},
+            )
 
     def _is_current(self) -> bool:
         """Return whether the table's options name this job."""

@@ -20,6 +20,7 @@ from paimon_sql.spark.jvm.older.syntax import LISTED_PROCEDURES
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.spans import statement_span
 from paimon_sql.spark.tables.session_catalogs import find_catalog
 from paimon_sql.spark.workers.executor import SparkExecutor
 
@@ -85,7 +86,8 @@ class SparkBoundProcedure(_NamedProcedure):
             session.is_case_sensitive(),
         )
         try:
-            rows = self.procedure.call(context, given)
+            with statement_span(self.jvm, f"CALL {self.procedure.name}"):
+                rows = self.procedure.call(context, given)
         except CapturedException as e:
             raise of_statement(self.jvm, e) from e
         if isinstance(table := given.get("table"), str) and session.has_cached():

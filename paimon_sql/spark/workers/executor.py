@@ -19,6 +19,7 @@ from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
 from paimon_core.store.data.row_tracking import tracking_fields
+from paimon_core.tracing import span
 from paimon_core.write.compaction.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import ForeignTable
@@ -60,7 +61,8 @@ class SparkExecutor:
         context = self.session.jvm.context
         context.setJobDescription(job.description)
         try:
-            return list(map(job.result.decode, run_tasks(self.session.jvm, run, texts, _WORKERS_OF_SQL)))
+            with span("job", description=job.description, tasks=len(texts)):
+                return list(map(job.result.decode, run_tasks(self.session.jvm, run, texts, _WORKERS_OF_SQL)))
         except CapturedException as error:
             raise of_worker(error) from error
         except Py4JJavaError as error:  # the job was cancelled, or lost its executors; before 4.2 a worker's error, too

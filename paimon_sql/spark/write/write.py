@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from paimon_core.store.ddl.constraints import checks_of
 from paimon_core.store.ddl.generated_columns import check_zone
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
+from paimon_core.tracing import span
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.layout import clustering_columns, may_spread, must_cluster, range_columns, sort_columns
 from paimon_sql.spark.jvm import classes, connector
@@ -210,7 +212,7 @@ class WorkerBatchWrite(Proxy, ABC):
 
     def __init__(self, builder: Any) -> None:
         super().__init__(builder.jvm)
-        self.builder, self.may_be_visible = builder, False
+        self.builder, self.may_be_visible, self.began = builder, False, time.time_ns()
 
     def createBatchWriterFactory(self, info: Any) -> Any:
         return self._factory(info, writer_factory)
@@ -223,7 +225,8 @@ class WorkerBatchWrite(Proxy, ABC):
 
     def commit(self, messages: Any, summary: Any = None) -> None:
         self.builder.session.bound_batches_by_bytes()
-        self._commit(messages)
+        with span("write", self.began, table=self.builder.table.name, tasks=len(messages)):
+            self._commit(messages)
 
     def abort(self, messages: Any) -> None:
         """Delete the files, but only if none of them can be visible: Spark also aborts after `commit` raised."""

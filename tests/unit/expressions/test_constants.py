@@ -57,6 +57,8 @@ def test_a_value_that_the_type_lacks_is_an_error(value: Any, arrow: pa.DataType)
         ([1, None, -3], pa.int16()),
         (["a", None, "", "ö"], pa.string()),
         ([None], pa.string()),
+        ([b"a", None, b"", b"\xff"], pa.binary()),
+        ([], pa.binary()),
         ([1.5, None], pa.float64()),
         ([True, None], pa.bool_()),
     ],

@@ -191,6 +191,9 @@ def test_files_are_listed_in_an_order_and_in_parts(tmp_path: Path) -> None:
     assert listed_files(store, FileOrder.LEVEL, 100, 4).files == ()
     summary = table_summary(store)
     assert (summary.files, summary.size, summary.rows, summary.partitions, summary.buckets) == (9, sum(every), 63, 3, 3)
+    add(table, data_file(store, 1, 1, file_size=5), p=1, bucket=4)
+    more = table_summary(store)
+    assert (more.files, more.partitions, more.buckets) == (10, 3, 4)
     empty = table_summary(table_of(tmp_path / "empty").store)
     assert (empty.snapshot, empty.files, empty.size, empty.partitions) == (None, 0, 0, 0)
 

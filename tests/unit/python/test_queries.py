@@ -85,6 +85,29 @@ def test_whatever_does_not_only_read_tables_is_refused(query: str, message: str)
         parsed_query(query)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "current_setting('secret_directory')",
+        "\"Current_Setting\"('secret_directory')",
+        "system.main.current_setting('allowed_paths')",
+        "'secret_directory'.current_setting()",
+        "$$secret_directory$$.current_setting()",
+        "current_setting('secret' || '_directory')",
+        "current_setting('TimeZone', 'secret_directory')",
+        "list_transform([1], x -> current_setting('extension_directory'))",
+    ],
+)
+@pytest.mark.parametrize("query", ["SELECT {}", "SELECT 1 WHERE {} = 'x'", "WITH a AS (SELECT {} AS v) FROM a"])
+def test_settings_that_may_name_paths_are_refused(query: str, call: str) -> None:
+    with pytest.raises(UnsupportedFeatureError, match="shows no settings of DuckDB"):
+        parsed_query(query.format(call))
+
+
+def test_harmless_settings_are_shown(shop: PaimonCatalog) -> None:
+    assert shop.sql("SELECT current_setting('TimeZone') AS zone, main.CURRENT_SETTING('calendar') AS c").num_rows == 1
+
+
 @pytest.mark.parametrize("query", ["SELEC 1", "", "SELECT 1; SELECT 2", "SELECT * FROM (", "SELECT 'x"])
 def test_a_text_that_is_not_one_query_is_an_error(query: str) -> None:
     with pytest.raises((InvalidOptionError, UnsupportedFeatureError)):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -98,6 +100,21 @@ class Parsed(HTMLParser):
 def site(lake: PaimonCatalog) -> Iterator[Site]:
     with Site(lake) as found:
         yield found
+
+
+def test_the_first_page_of_a_table_imports_no_pandas(lake: PaimonCatalog) -> None:
+    assert pytest.importorskip("pandas")  # else pyarrow could not import it
+    program = (
+        "import sys, paimon_sql\n"
+        "from paimon_sql.server.ui.app import table_page\n"
+        "from paimon_sql.server.ui.catalog_pages import PageCall, home\n"
+        f"catalog = paimon_sql.open_catalog({lake.inner.options['warehouse']!r})\n"
+        "home(catalog, PageCall([], {}))\n"
+        "assert 'paimon_sql.server.ui.table_pages' not in sys.modules\n"
+        "table_page(catalog, PageCall(['shop', 'orders'], {}))\n"
+        "assert 'pandas' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 PAGES = [
