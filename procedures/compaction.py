@@ -5,9 +5,10 @@ bucket, or manifests.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from typing import Any
 
 from paimon_core.arrow.patterns import Pattern
 from paimon_core.commit.commit import compact_manifests
@@ -22,18 +23,18 @@ from paimon_core.options import (
     MANIFEST_SORT_ENABLED,
     MANIFEST_SORT_FIELD,
     MANIFEST_SORT_SIZE,
-    PARTITION_DEFAULT_NAME,
     POSTPONED,
     WRITE_ONLY,
 )
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.store.ddl.schema_changes import SetOption
+from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_for_read
 from paimon_core.store.table_store import TableStore
-from paimon_core.system_tables.text import partition_path
 from paimon_core.table import Table
 from paimon_core.tracing import span
 from paimon_core.write.compaction.bucket import planned_compaction
@@ -42,6 +43,7 @@ from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.compaction.sort_job import Curve, check_order, replacing, sort_job
 from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import call_options, column_named, columns_named, given, idle_millis
+from paimon_sql.procedures.dry_runs import partition_text, rows_of_partitions
 from paimon_sql.procedures.partition_choice import chosen_partitions, idle_partitions, lasting_partitions
 from paimon_sql.procedures.registry import DryRunRows, Int, ProcedureContext, ProcedureExecutor, Rows, procedure, quoted
 
@@ -187,13 +189,18 @@ def _dry_run(kind: _Kind, work: _Compaction) -> Rows:
         if planned is not None and (work.buckets is None or bucket.bucket in work.buckets):
             size, count = (sum(getattr(f, name) for f in planned.files) for name in ("file_size", "row_count"))
             result = "fewer files" if planned.level is None else f"level {planned.level}"
-            rows.append(("compact", _partition(store, bucket), bucket.bucket, len(planned.files), size, count, result))
+            rows.append(
+                (
+                    "compact",
+                    partition_text(store, bucket.partition),
+                    bucket.bucket,
+                    len(planned.files),
+                    size,
+                    count,
+                    result,
+                )
+            )
     return DryRunRows(sorted(rows, key=lambda row: row[1:3]))
-
-
-def _partition(store: TableStore, bucket: BucketState) -> str:
-    fields, default = store.schema.partition_fields, store.options[PARTITION_DEFAULT_NAME]
-    return partition_path(fields, bucket.partition, default, store.zone)
 
 
 @procedure(result="string")
@@ -203,11 +210,14 @@ def compact_database(
     including_tables: str | None = None,
     excluding_tables: str | None = None,
     options: str | None = None,
+    dry_run: bool = False,
 ) -> Rows:
     """Compact every table with a full name `database.table` that matches `including_tables` and not `excluding_tables`,
     in databases that match `including_databases`; all three are regular expressions.
 
-    The result has the numbers of compacted and failed tables; failures are logged with the reason.
+    The result has the numbers of compacted and failed tables; failures are logged with the reason. With `dry_run`
+    nothing changes: the result has the rows of a dry run of `compact` for each table, and for each table that a dry run
+    cannot show a row with the reason.
     """
     databases = Pattern.of("including_databases", including_databases or ".*")
     including = Pattern.of("including_tables", including_tables or ".*")
@@ -220,11 +230,23 @@ def compact_database(
         out = excluding.matches([str(t) for t in chosen])
         chosen = [t for t, left_out in zip(chosen, out, strict=True) if not left_out]
 
+    if dry_run:
+        return DryRunRows(row for table in chosen for row in _dry_rows_of(context, table, options))
+
     def compact_one(table: Identifier) -> None:
         compact.call(context, {"table": quoted(table), "options": options})
 
     done, errors = of_each(chosen, compact_one, "compacted")
     return [(f"Compact database finished. Success: {len(done)}, Failed: {len(errors) + len(unlisted)}",)]
+
+
+def _dry_rows_of(context: ProcedureContext, table: Identifier, options: str | None) -> Iterator[tuple[Any, ...]]:
+    work = f"compact {table}"
+    try:
+        for _, *row in compact.call(context, {"table": quoted(table), "options": options, "dry_run": True}):
+            yield work, *row
+    except PaimonError as error:
+        yield work, None, None, None, None, None, str(error)
 
 
 def _order(
@@ -277,12 +299,14 @@ def rescale(
     bucket_num: Int | None = None,
     partitions: str | None = None,
     where: str | None = None,
+    dry_run: bool = False,
 ) -> Rows:
     """Divide the rows of a table, or of some partitions, among `bucket_num` buckets (default: the table's option
     `bucket`). Partitions are named (`dt=2024-01-01;dt=2024-01-02`), or satisfy `where`.
 
     It is one commit, an overwrite of the same rows, and fails if another commit comes in between. A number that differs
-    from the option changes the option, and requires all partitions. The result is true.
+    from the option changes the option, and requires all partitions. The result is true. With `dry_run` nothing changes:
+    the result has a row for each partition that would be rewritten, with its data files, bytes and rows.
     """
     target = context.load_table(table)
     target.check_writable()
@@ -309,11 +333,19 @@ def rescale(
     if snapshot is None:
         raise InvalidOptionError(f"Table {target.name} has no snapshot: there is nothing to rescale.")
     chosen = chosen_partitions(context, target, snapshot, partitions, where)
+    if dry_run:
+        moved = [e for e in live_files(target.store, snapshot, chosen).values() if _moves(e, buckets)]
+        return rows_of_partitions("rescale", target.store, moved, f"{buckets} buckets")
     moves = target.bucket_moves(context.executor, f"rescale {target.name}")
     messages = moves.rescale(chosen, buckets)
     if messages:
         _commit_rescaled(context, table, target, messages, buckets if changes_option else None)
     return [(True,)]
+
+
+def _moves(entry: ManifestEntry, buckets: int) -> bool:
+    """Return whether a rescale moves the rows of a file: postponed rows stay."""
+    return entry.bucket != POSTPONED and entry.total_buckets != buckets
 
 
 def _commit_rescaled(

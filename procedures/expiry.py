@@ -6,11 +6,13 @@ from paimon_core.clock import now_millis
 from paimon_core.maintenance import consumers
 from paimon_core.maintenance import snapshot_expiry as core
 from paimon_core.maintenance.partitions import expire_partitions as drop_expired
-from paimon_core.maintenance.partitions import local_now
+from paimon_core.maintenance.partitions import expired_partitions, local_now
 from paimon_core.maintenance.tags import expired_tags
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.value_texts import shown_partition
+from paimon_core.store.partitions import only_partitions
 from paimon_sql.procedures.arguments import call_options, epoch_millis, given
+from paimon_sql.procedures.dry_runs import removed_rows
 from paimon_sql.procedures.file_tasks import deleting
 from paimon_sql.procedures.registry import DryRunRows, Int, ProcedureContext, Rows, procedure
 
@@ -92,12 +94,14 @@ def expire_partitions(
     expire_strategy: str | None = None,
     max_expires: Int | None = None,
     options: str | None = None,
+    dry_run: bool = False,
 ) -> Rows:
     """Drop the partitions older than `expiration_time` (`7 d`), in one commit.
 
     `expire_strategy` is `values-time` (the time in a partition's values, read by `timestamp_pattern` and
     `timestamp_formatter`, such as `$dt` and `yyyyMMdd`) or `update-time` (the time of its last file). The defaults are
-    the table's `partition.*` options, which `options` overrides. The result is the dropped partitions.
+    the table's `partition.*` options, which `options` overrides. The result is the dropped partitions. With
+    `dry_run` nothing changes: the result has a row for each partition, with its data files, bytes and rows.
     """
     given = {
         "partition.expiration-time": expiration_time,
@@ -109,6 +113,9 @@ def expire_partitions(
     chosen = call_options(options) | {k: v for k, v in given.items() if v is not None}
     target = context.load_table(table).with_options(chosen)
     target.check_writable()
+    if dry_run:
+        planned = only_partitions(target.schema.partition_fields, expired_partitions(target.store, local_now()))
+        return removed_rows("expire_partitions", target.store, target.latest_snapshot(), planned)
     expired = drop_expired(target.store, local_now(), target.new_commit_user(), target.publisher)
     if not expired:
         return [("No expired partitions.",)]

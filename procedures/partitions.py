@@ -10,8 +10,10 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.options import PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME
 from paimon_core.spec.value_texts import folder_text
+from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import column_named, partition_specs, partition_texts, partition_value, unquoted
+from paimon_sql.procedures.dry_runs import removed_rows
 from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
@@ -39,15 +41,19 @@ def mark_partition_done(context: ProcedureContext, table: str, partitions: str) 
 
 
 @procedure(result="boolean")
-def drop_partition(context: ProcedureContext, table: str, partitions: str) -> Rows:
+def drop_partition(context: ProcedureContext, table: str, partitions: str, dry_run: bool = False) -> Rows:
     """Remove the rows of partitions (`dt=2024-01-01,hh=10;dt=2024-01-02`) in one commit.
 
-    The result is true.
+    The result is true. With `dry_run` nothing changes: the result has a row for each partition, with its data files,
+    bytes and rows.
     """
     target = context.load_table(table)
     target.check_writable()
     fields, default = target.schema.partition_fields, target.store.options[PARTITION_DEFAULT_NAME]
     dropped = partition_specs(partitions, fields, default, context.zone, case_sensitive=context.case_sensitive)
+    if dry_run:
+        chosen = PartitionFilter(fields, predicate=dropped)
+        return removed_rows("drop_partition", target.store, target.latest_snapshot(), chosen)
     target.truncate(CommitInfo(user=target.new_commit_user()), dropped)
     return [(True,)]
 

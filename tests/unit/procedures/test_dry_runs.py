@@ -12,6 +12,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.store.manifests import live_files
 from paimon_sql import open_catalog
 from paimon_sql.procedures.registry import DRY_RUN
+from tests.support import stored
 from tests.unit.procedures.test_advice import KEYED, OPTIONS, Lake
 
 NAMES = [name for name, _ in DRY_RUN]
@@ -83,6 +84,53 @@ def test_expiry(options: dict[str, str], tmp_path: Path) -> None:
     assert len(before) > len(gone) > removed
     ((nothing),) = dry(lake, "expire_snapshots", folder, **limits)
     assert (nothing["files"], nothing["bytes"], nothing["result"]) == (0, 0, "no snapshot expires")
+
+
+def test_partitions_that_are_removed(tmp_path: Path) -> None:
+    options = {**KEYED, "primary-key": "k,v", "partition": "v", "partition.timestamp-formatter": "yyyy-MM-dd"}
+    lake = Lake(tmp_path, options)
+    for day in ("2020-01-01", "2020-01-02", "2999-01-01"):
+        for n in range(2):
+            stored.insert(lake.table, [(2 * n, day), (2 * n + 1, day)])
+    before, size = live(lake), {p.name: p.stat().st_size for p in tmp_path.rglob("data-*")}
+    dropped = dry(lake, "drop_partition", tmp_path, partitions="v=2020-01-01")
+    assert [(r["partition"], r["rows"], r["result"]) for r in dropped] == [("v=2020-01-01", 4, "removed")]
+    lake.call("drop_partition", table="t", partitions="v=2020-01-01")
+    gone, before = before - live(lake), live(lake)
+    assert (dropped[0]["files"], dropped[0]["bytes"]) == (len(gone), sum(size[name] for name in gone))
+    expired = dry(lake, "expire_partitions", tmp_path, expiration_time="30 d")
+    assert [r["partition"] for r in expired] == ["v=2020-01-02"]
+    lake.call("expire_partitions", table="t", expiration_time="30 d")
+    assert expired[0]["files"] == len(before - live(lake)) > 0
+    assert dry(lake, "expire_partitions", tmp_path, expiration_time="30 d") == []
+
+
+def test_rescales(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, KEYED)
+    for _ in range(2):
+        lake.insert(*range(20))
+    before = live(lake)
+    ((planned),) = dry(lake, "rescale", tmp_path, bucket_num=3)
+    assert (planned["files"], planned["rows"], planned["result"]) == (4, 40, "3 buckets")
+    lake.call("rescale", table="t", bucket_num=3)
+    assert not before & live(lake)
+    assert dry(lake, "rescale", tmp_path, bucket_num=3) == [], "it has this number of buckets"
+
+
+def test_a_database_that_is_compacted(tmp_path: Path) -> None:
+    lake, other = (
+        Lake(tmp_path, KEYED),
+        Lake(tmp_path, {**OPTIONS, "row-tracking.enabled": "true", "data-evolution.enabled": "true"}, "u"),
+    )
+    for one in (lake, other):
+        one.insert(1)
+        one.insert(2)
+    before = files_below(tmp_path)
+    rows = [dict(zip(NAMES, row, strict=True)) for row in lake.call("compact_database", dry_run=True)]
+    assert files_below(tmp_path) == before
+    assert {row["work"] for row in rows} == {"compact default.t", "compact default.u"}
+    assert sum(row["files"] or 0 for row in rows) == 2
+    assert [row["files"] for row in rows if "Leave dry_run out" in row["result"]] == [None]
 
 
 def test_what_a_dry_run_cannot_show(tmp_path: Path) -> None:

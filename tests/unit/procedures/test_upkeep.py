@@ -215,7 +215,14 @@ DRY: dict[str, dict[str, Any]] = {
     "drop_global_index": {"index_column": "k", "index_type": "btree"},
     "compact_manifest": {},
 }
-IN_PARTS = {"compact", "expire_snapshots"}  # a row for each part; see test_dry_runs.py
+IN_PARTS = {
+    "compact",
+    "compact_database",
+    "drop_partition",
+    "expire_partitions",
+    "expire_snapshots",
+    "rescale",
+}  # a row for each part; see test_dry_runs.py
 
 
 def test_dry_runs_tell_what_then_happens(table: Table, call: Call, warehouse: str) -> None:

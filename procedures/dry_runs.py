@@ -1,0 +1,45 @@
+"""The rows of dry runs: the data files that a procedure would rewrite or remove, by partition."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from paimon_core.options import PARTITION_DEFAULT_NAME
+from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
+from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.manifests import live_files
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.table_store import TableStore
+from paimon_core.system_tables.text import partition_path
+from paimon_sql.procedures.registry import DryRunRows
+
+
+def partition_text(store: TableStore, partition: bytes) -> str:
+    """Return a partition as `a=1/b=2`."""
+    return partition_path(store.schema.partition_fields, partition, store.options[PARTITION_DEFAULT_NAME], store.zone)
+
+
+def rows_of_partitions(work: str, store: TableStore, entries: Iterable[ManifestEntry], result: str) -> DryRunRows:
+    """Return a row for each partition of data files."""
+    files: dict[bytes, list[DataFileMeta]] = defaultdict(list)
+    for entry in entries:
+        files[entry.partition].append(entry.file)
+    rows = [
+        (
+            work,
+            partition_text(store, partition),
+            None,
+            len(found),
+            sum(f.file_size for f in found),
+            sum(f.row_count for f in found),
+            result,
+        )
+        for partition, found in files.items()
+    ]
+    return DryRunRows(sorted(rows, key=lambda row: str(row[1])))
+
+
+def removed_rows(work: str, store: TableStore, snapshot: Snapshot | None, chosen: PartitionFilter) -> DryRunRows:
+    """Return the rows of a procedure that removes partitions from the latest version. Expiry deletes their files."""
+    return rows_of_partitions(work, store, live_files(store, snapshot, chosen).values(), "removed")
