@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from IPython.display import HTML, ProgressBar, display
+from IPython.display import HTML, display
 
 from paimon_core.escapes import visible
 from paimon_sql.shell.render import Result, table
+from paimon_sql.shell.statement_progress import StageState, StageWatch, statement_kind, watching
 from paimon_sql.values import is_number
 
 MAX_COLUMNS = 60
@@ -111,41 +110,27 @@ def _type(kind: Any) -> str:
     return str(kind.simpleString()) if hasattr(kind, "simpleString") else ""
 
 
-_FIRST, _EVERY = 1.0, 0.3  # seconds
+def progress_of(context: Any, text: str) -> AbstractContextManager[object]:
+    """Show during the block the progress of a statement, and remove that at the end."""
+    return watching(StageWatch(context.statusTracker(), statement_kind(text)), _Display().show)
 
 
-@contextmanager
-def progress_of(context: Any) -> Iterator[None]:
-    """Show during the block how many tasks of the active stages are done, and remove that at the end."""
-    ended = threading.Event()
-    thread = threading.Thread(target=_show, args=(context.statusTracker(), ended), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join(5)
+class _Display:
+    """An output of a cell that changes."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+
+    def show(self, state: StageState | None) -> bool:
+        """Show a state, or nothing; return False if there is no notebook."""
+        shown = HTML("") if state is None else HTML(_bar(state))
+        if self._handle is None and state is not None:
+            self._handle = display(shown, display_id=True)
+        elif self._handle is not None:
+            self._handle.update(shown)
+        return self._handle is not None
 
 
-def _show(tracker: Any, ended: threading.Event) -> None:
-    if ended.wait(_FIRST):
-        return
-    bar = handle = None
-    while not ended.is_set():
-        done, total = tasks(tracker)
-        if total:
-            bar = bar or ProgressBar(total)
-            bar.total, bar._progress = total, done  # the setter would display the widget again
-            handle = handle or display(bar, display_id=True)
-            if handle is None:  # there is no notebook
-                return
-            handle.update(bar)
-        ended.wait(_EVERY)
-    if handle is not None:
-        handle.update(HTML(""))
-
-
-def tasks(tracker: Any) -> tuple[int, int]:
-    """Return the number of tasks of the active stages that are done, and the number of all."""
-    stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
-    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+def _bar(state: StageState) -> str:
+    bar = f'<progress max="{state.tasks}" value="{state.done}" aria-label="tasks"></progress>'
+    return f"{bar} <span>{_html(state.line())}</span>"

@@ -79,7 +79,7 @@ def _run(statement: ScriptStatement, cell: Cell, session: Any, evaluate: Callabl
     started, context = time.perf_counter(), session.sparkContext
     context.addJobTag(_TAG)  # unlike the session's own tags, the thread that cancels can use it
     try:
-        with cancelling(lambda: context.cancelJobsWithTag(_TAG)) as cancelled, progress_of(context):
+        with cancelling(lambda: context.cancelJobsWithTag(_TAG)) as cancelled, progress_of(context, statement.text):
             with bound(statement.text, evaluate, session) as (text, values):
                 frame = session.sql(text, args=values) if values else session.sql(text)
             answer = frame if only_named else _answer(frame, cell.limit, started, session)

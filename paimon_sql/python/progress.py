@@ -28,9 +28,9 @@ class JobState:
 
     def line(self) -> str:
         """Return the state as a line for people. The time left is an estimate from the tasks that have ended."""
-        said = f"{self.done:,} of {self.count:,} tasks, {_duration(self.seconds)}"
+        said = f"{self.done:,} of {self.count:,} tasks, {duration(self.seconds)}"
         if 0 < self.done < self.count:
-            said += f", about {_duration(self.seconds / self.done * (self.count - self.done))} left"
+            said += f", about {duration(self.seconds / self.done * (self.count - self.done))} left"
         room = _WIDTH - len(said) - 2
         name = visible(self.description, kept="")
         return f"{name if len(name) <= room else name[: room - 1] + '…'}: {said}"
@@ -97,7 +97,7 @@ class _Count:
             self.value += 1
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return "5 s", "2 min 5 s" or "3 h 2 min"."""
     whole = round(seconds)
     if whole < 60:

@@ -120,7 +120,7 @@ def _script(path: str) -> GivenScript:
 
 
 def _connect(arguments: argparse.Namespace) -> Any:
-    settings = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
+    settings = {"spark.ui.showConsoleProgress": "false"}  # the shell draws its own
     if not (arguments.master or arguments.properties_file):  # the shell uses only this machine
         settings["spark.ui.enabled"] = "false"
     settings.update(arguments.conf)

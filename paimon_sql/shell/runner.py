@@ -7,6 +7,7 @@ import re
 import shutil
 import time
 import traceback
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
@@ -22,6 +23,7 @@ from paimon_sql.shell.errors import describe, line_in_statement
 from paimon_sql.shell.interrupts import cancelling
 from paimon_sql.shell.pager import Pager, fits
 from paimon_sql.shell.render import FORMATS, Result
+from paimon_sql.shell.statement_progress import StageWatch, drawn_on, statement_kind, watching
 
 _SOURCE = re.compile(r"source\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)", re.IGNORECASE)
 LEAVE = re.compile(r"quit|exit", re.IGNORECASE)  # among the statements of a script, as in spark-sql
@@ -92,12 +94,10 @@ class Shell:
                 self._execute(statement.text, started)
         except Exception as error:
             if cancelled.is_set():
-                self._clear_progress()
                 raise KeyboardInterrupt from error
             self.report(error, f"{name}:{statement.line + line_in_statement(error) - 1}: " if name else "")
             return False
         if cancelled.is_set():
-            self._clear_progress()
             raise KeyboardInterrupt
         return True
 
@@ -127,11 +127,12 @@ class Shell:
             return
         self._show("".join(f"{row['picture']}\n" for row in rows))
 
-    def _clear_progress(self) -> None:
-        """Remove the progress bar that Spark has drawn for the jobs of a cancelled statement."""
-        if self.err.isatty():
-            self.err.write("\r\x1b[K")
-            self.err.flush()
+    def _progress(self, text: str) -> AbstractContextManager[object]:
+        """Draw the progress of a statement on a terminal."""
+        if not self.err.isatty():
+            return nullcontext()
+        watch = StageWatch(self.session.sparkContext.statusTracker(), statement_kind(text))
+        return watching(watch, drawn_on(self.err, shutil.get_terminal_size().columns))
 
     def _run_file(self, path: str, where: str) -> bool:
         """Run the statements of another script for `SOURCE path`, as in spark-sql. Return whether all succeeded."""
@@ -159,13 +160,14 @@ class Shell:
         self.err.flush()
 
     def _execute(self, text: str, started: float) -> None:
-        frame = self.session.sql(text)
+        with self._progress(text):
+            frame = self.session.sql(text)
+            limit = self.options.max_rows
+            rows = [] if not frame.columns else frame.limit(limit + 1).collect() if limit else frame.collect()
         if not frame.columns:
             if self.options.is_for_people:
                 self._print(f"OK ({_seconds(started)})\n\n")
             return
-        limit = self.options.max_rows
-        rows = frame.limit(limit + 1).collect() if limit else frame.collect()
         shown = rows[:limit] if limit else rows
         kinds = [field.dataType for field in frame.schema.fields]
         result = Result(columns=frame.columns, kinds=kinds, rows=shown, zone=self._zone())

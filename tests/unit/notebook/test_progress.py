@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import time
+import threading
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,29 +9,49 @@ import pytest
 pytest.importorskip("IPython")
 
 from paimon_sql.notebook import answer  # noqa: E402
+from paimon_sql.shell import statement_progress  # noqa: E402
+from tests.unit.shell.fakes import FakeTracker  # noqa: E402
 
 
-def test_tasks_of_active_stages() -> None:
-    stages = {1: SimpleNamespace(numTasks=4, numCompletedTasks=1), 2: SimpleNamespace(numTasks=6, numCompletedTasks=2)}
-    tracker = SimpleNamespace(getActiveStageIds=lambda: [1, 2, 3], getStageInfo=stages.get)
-    assert answer.tasks(tracker) == (3, 10)
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statement_progress, "_FIRST", 0.0)
+    monkeypatch.setattr(statement_progress, "_EVERY", 0.01)
 
 
 def test_a_bar_moves_and_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Any] = []
-    handle = SimpleNamespace(update=lambda value: shown.append(getattr(value, "progress", "nothing")))
-    monkeypatch.setattr(answer, "display", lambda *_, **__: handle)
-    monkeypatch.setattr(answer, "_FIRST", 0.0)
-    monkeypatch.setattr(answer, "_EVERY", 0.01)
-    stage = SimpleNamespace(numTasks=4, numCompletedTasks=0)
+    shown, moved = list[str](), threading.Event()
 
-    def stage_info(_: int) -> Any:
-        stage.numCompletedTasks = min(4, stage.numCompletedTasks + 1)
-        return stage
+    def update(value: Any) -> None:
+        shown.append(value.data)
+        if len(shown) == 3:
+            moved.set()
 
-    tracker = SimpleNamespace(getActiveStageIds=lambda: [1], getStageInfo=stage_info)
-    with answer.progress_of(SimpleNamespace(statusTracker=lambda: tracker)):
-        deadline = time.monotonic() + 10
-        while len(shown) < 3 and time.monotonic() < deadline:
-            time.sleep(0.01)
-    assert shown[:3] == [1, 2, 3] and shown[-1] == "nothing"
+    def display(value: Any, **_: Any) -> Any:
+        shown.append(value.data)
+        return SimpleNamespace(update=update)
+
+    class Moving(FakeTracker):
+        def getStageInfo(self, number: int) -> Any:
+            self.stages[5].numCompletedTasks = min(4, self.stages[5].numCompletedTasks + 1)
+            return super().getStageInfo(number)
+
+    monkeypatch.setattr(answer, "display", display)
+    with answer.progress_of(SimpleNamespace(statusTracker=Moving), "INSERT INTO t SELECT '<script>'"):
+        assert moved.wait(30)
+    for value, text in zip((2, 3, 4), shown, strict=False):
+        assert f'<progress max="4" value="{value}"' in text and f"INSERT: stage 2 of 3, {value} of 4 tasks" in text
+    assert shown[-1] == "" and "script" not in "".join(shown)
+
+
+def test_without_a_notebook_nothing_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried, first = list[Any](), threading.Event()
+
+    def display(value: Any, **_: Any) -> None:
+        tried.append(value)
+        first.set()
+
+    monkeypatch.setattr(answer, "display", display)
+    with answer.progress_of(SimpleNamespace(statusTracker=FakeTracker), "SELECT 1"):
+        assert first.wait(30)
+    assert len(tried) == 1

@@ -29,6 +29,25 @@ class FakeFrame:
         return self.rows
 
 
+class FakeTracker:
+    """Spark's status tracker, with the second stage of a job of three active."""
+
+    def __init__(self) -> None:
+        self.stages = {5: SimpleNamespace(numTasks=4, numCompletedTasks=1)}
+
+    def getActiveStageIds(self) -> list[int]:
+        return list(self.stages)
+
+    def getStageInfo(self, number: int) -> SimpleNamespace | None:
+        return self.stages.get(number)
+
+    def getActiveJobsIds(self) -> list[int]:
+        return [1, 2]
+
+    def getJobInfo(self, number: int) -> SimpleNamespace | None:
+        return SimpleNamespace(stageIds=[6, 4, 5]) if number == 2 else None
+
+
 class FakeConf(dict[str, str]):
     set = dict.__setitem__
 
@@ -40,6 +59,7 @@ class FakeSession:
         self.answers, self.ran, self.is_stopped, self.log_levels = answers or {}, [], False, []
         self.conf = FakeConf({"spark.sql.session.timeZone": "UTC"})
         self.sparkContext = SimpleNamespace(setLogLevel=self.log_levels.append, cancelAllJobs=lambda: None)
+        self.sparkContext.statusTracker = lambda: SimpleNamespace(getActiveStageIds=list)
 
     def sql(self, text: str) -> FakeFrame:
         self.ran.append(text)

@@ -7,9 +7,10 @@ import time
 
 import pytest
 
+from paimon_sql.shell import statement_progress
 from paimon_sql.shell.interrupts import cancelling
 from tests.support.waiting import PATIENCE
-from tests.unit.shell.fakes import FakeFrame, FakeSession, Output, shell_on
+from tests.unit.shell.fakes import FakeFrame, FakeSession, FakeTracker, Output, shell_on
 
 
 def interrupt() -> None:
@@ -56,15 +57,42 @@ def test_a_cancelled_statement_interrupts_the_script():
     assert shell.err.getvalue() == ""
 
 
-def test_the_progress_bar_of_a_cancelled_statement_is_taken_away():
+def test_the_progress_of_a_cancelled_statement_is_taken_away(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(statement_progress, "_FIRST", 0.0)
+    shown = threading.Event()
+
+    class Terminal(Output):
+        def write(self, text):
+            if "tasks" in text:
+                shown.set()
+            return super().write(text)
+
     class Interrupted(FakeFrame):
         def limit(self, count):
+            assert shown.wait(30)
             interrupt()
             raise RuntimeError("job cancelled")
 
-    shell = shell_on(FakeSession({"SELECT 1": Interrupted({"n": "long"})}))
-    shell.err = Output(is_terminal=True)
-    shell.err.write("[Stage 0:>   (0 + 2) / 2]")
+    session = FakeSession({"SELECT 1": Interrupted({"n": "long"})})
+    session.sparkContext.statusTracker = FakeTracker
+    shell = shell_on(session)
+    shell.err = Terminal(is_terminal=True)
     with pytest.raises(KeyboardInterrupt):
         shell.run_script("SELECT 1")
-    assert shell.err.getvalue().endswith("2]\r\x1b[K")
+    assert "SELECT: stage 2 of 3, 1 of 4 tasks" in shell.err.getvalue()
+    assert shell.err.getvalue().endswith("\r\x1b[K")
+
+
+def test_output_that_is_no_terminal_has_no_progress(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(statement_progress, "_FIRST", 0.0)
+
+    class Slow(FakeFrame):
+        def limit(self, count):
+            time.sleep(0.05)
+            return super().limit(count)
+
+    session = FakeSession({"SELECT 1": Slow({"n": "long"})})
+    session.sparkContext.statusTracker = FakeTracker
+    shell = shell_on(session)
+    assert shell.run_script("SELECT 1") == 0
+    assert shell.err.getvalue() == ""

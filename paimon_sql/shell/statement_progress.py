@@ -1,0 +1,134 @@
+"""The progress of a statement that Spark runs: its stage, the tasks that have ended, their rate, and the time left."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+from paimon_core.escapes import visible
+from paimon_sql.python.progress import duration
+
+_FIRST, _EVERY = 1.0, 0.5  # seconds
+_COMMENTS = re.compile(r"/\*.*?\*/|--[^\n]*\n", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z]{1,20}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageState:
+    """The active stages of the newest job: the number of the first of them among `stages`, and the tasks of them all.
+
+    `seconds` is the time since the first of them was seen, `total` the time since the statement began.
+    """
+
+    statement: str
+    stage: int
+    stages: int
+    done: int
+    tasks: int
+    seconds: float
+    total: float
+
+    def line(self) -> str:
+        """Return the state as a line for people. Rate and time left are estimates from the tasks that have ended."""
+        said = f"{self.statement}: stage {self.stage} of {self.stages}, {self.done:,} of {self.tasks:,} tasks"
+        rate = self.done / self.seconds if self.seconds > 0 else 0
+        if rate:
+            said += f", {rate:.2g} a second"
+        said += f", {duration(self.total)}"
+        if rate and self.done < self.tasks:
+            said += f", about {duration((self.tasks - self.done) / rate)} left in this stage"
+        return said
+
+
+@dataclass(slots=True)
+class StageWatch:
+    """Reads the progress of a statement from Spark's status tracker."""
+
+    tracker: Any
+    statement: str
+    clock: Callable[[], float] = time.monotonic
+    _began: float = field(init=False)
+    _first_seen: dict[int, float] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+
+    def state(self) -> StageState | None:
+        """Return the state now, None if no stage is active."""
+        active = sorted(self.tracker.getActiveStageIds())
+        found = [info for number in active if (info := self.tracker.getStageInfo(number)) is not None]
+        if not found:
+            return None
+        now = self.clock()
+        began = min(self._first_seen.setdefault(number, now) for number in active)
+        stage, stages = self._place(active[0])
+        return StageState(
+            statement=self.statement,
+            stage=stage,
+            stages=stages,
+            done=sum(s.numCompletedTasks for s in found),
+            tasks=sum(s.numTasks for s in found),
+            seconds=now - began,
+            total=now - self._began,
+        )
+
+    def _place(self, stage: int) -> tuple[int, int]:
+        """Return the number of a stage in its job, and the number of the job's stages."""
+        for job in sorted(self.tracker.getActiveJobsIds(), reverse=True):
+            info = self.tracker.getJobInfo(job)
+            stages = [] if info is None else sorted(info.stageIds)
+            if stage in stages:
+                return stages.index(stage) + 1, len(stages)
+        return 1, 1
+
+
+def statement_kind(text: str) -> str:
+    """Return the first word of a statement, such as INSERT or MERGE."""
+    match = _WORD.match(_COMMENTS.sub(" ", f"{text}\n").lstrip())
+    return "statement" if match is None else match[0].upper()
+
+
+@contextmanager
+def watching(watch: StageWatch, show: Callable[[StageState | None], bool]) -> Iterator[None]:
+    """Show the progress during the block, from its first second on. `show` gets None at the end, if it showed anything;
+    it returns whether it can show more.
+    """
+    ended, shown = threading.Event(), threading.Event()
+
+    def follow() -> None:
+        wait = _FIRST
+        while not ended.wait(wait):
+            wait = _EVERY
+            with suppress(Exception):  # the context was stopped, or no longer knows a stage
+                state = watch.state()
+                if state is not None and not ended.is_set():
+                    shown.set()
+                    if not show(state):
+                        return
+
+    thread = threading.Thread(target=follow, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(5)
+        if shown.is_set():
+            show(None)
+
+
+def drawn_on(terminal: TextIO, width: int) -> Callable[[StageState | None], bool]:
+    """Return a function that draws a state as a line that changes, and removes the line for None."""
+
+    def show(state: StageState | None) -> bool:
+        line = "" if state is None else visible(state.line(), kept="")[: max(width - 1, 0)]
+        terminal.write(f"\r{line}\x1b[K")
+        terminal.flush()
+        return True
+
+    return show
