@@ -133,7 +133,8 @@ def table_summary(store: TableStore) -> TableSummary:
     found = live_table(store, snapshot)
     # no `group_by`: its first call imports pandas, which takes longer than the rest
     partitions = found["partition"].combine_chunks().dictionary_encode()
-    codes, buckets = fixed_values(partitions.indices, np.int32), fixed_values(found["bucket"].combine_chunks(), np.int64)
+    codes = fixed_values(partitions.indices, np.int32)
+    buckets = fixed_values(found["bucket"].combine_chunks(), np.int64)
     numbers = codes * (buckets.max(initial=0) + 1) + buckets
     return TableSummary(
         snapshot=snapshot,
