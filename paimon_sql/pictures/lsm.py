@@ -9,6 +9,7 @@ from paimon_sql.pictures.picture import Picture, bytes_text, count_text, cut
 from paimon_sql.pictures.svg import AGES, WIDTH, label, rect
 
 _LEFT, _RIGHT, _TOP = 96.0, WIDTH - 130.0, 66.0
+_NARROWEST = 3.0  # a file with one key must be seen
 _HEAD, _LINE, _THINNEST, _THICKEST = 40.0, 26.0, 8.0, 20.0
 
 
@@ -83,7 +84,7 @@ def _drawn_bucket(b: BucketMap, top: float) -> Iterator[str]:
             height = _THINNEST + (_THICKEST - _THINNEST) * span.size / largest
             x, end = (_LEFT + (_RIGHT - _LEFT) * p for p in (span.start, span.end))
             colour = "due" if span.is_due else f"age-{min(AGES - 1, int(span.age * AGES))}"
-            yield rect(x, middle - height / 2, end - x - 1, height, colour, _title(span))
+            yield rect(x, middle - height / 2, max(end - x - 1, _NARROWEST), height, colour, _title(span))
         yield label(WIDTH - 16, middle + 4, _run_text(run), "note", "end")
         y += _LINE
     if b.hidden_runs:

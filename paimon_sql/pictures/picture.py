@@ -108,8 +108,9 @@ def count_text(count: int, noun: str) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """Return a text of at most `width` characters."""
-    return text if len(text) <= width else text[: width - 1] + "…"
+    """Return a text of at most `width` characters. Control characters are escaped first, which makes them longer."""
+    shown = visible(text[: width + 1], kept="")
+    return shown if len(shown) <= width else shown[: width - 1] + "…"
 
 
 def bar(share: float, width: int) -> str:

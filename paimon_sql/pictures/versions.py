@@ -11,7 +11,7 @@ from paimon_sql.pictures.picture import Picture, bar, count_text, cut
 from paimon_sql.pictures.svg import WIDTH, dot, label, line, rect
 
 _TOP, _LINE = 70.0, 20.0
-_MIDDLE, _RIGHT = 432.0, 600.0
+_MIDDLE, _RIGHT = 402.0, 540.0
 _MAIN = "main"
 
 
@@ -57,8 +57,8 @@ def _drawn_commits(commits: Sequence[Commit]) -> tuple[float, tuple[str, ...]]:
             label(196, y + 10, cut(_work(c).lower(), 10)),
             rect(_MIDDLE if c.delta >= 0 else _MIDDLE - length, y, length, 13, colour, title),
             label(_RIGHT + 10, y + 10, f"{c.delta:+,}", "note"),
-            label(WIDTH - 180, y + 10, cut(c.engine, 12), "note"),
-            label(WIDTH - 16, y + 10, cut(", ".join(c.tags), 20), "label", "end"),
+            label(WIDTH - 210, y + 10, cut(c.engine, 11), "note"),
+            label(WIDTH - 16, y + 10, cut(", ".join(c.tags), 16), "label", "end"),
         ]
         y += _LINE
     return y + 10, tuple(body)

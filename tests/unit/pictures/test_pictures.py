@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -99,6 +100,26 @@ def test_texts_can_be_read(column: int) -> None:
 
     assert contrast("label") >= 4.5 and contrast("note") >= 4.5
     assert all(contrast(name) >= 1.5 for name in COLOURS if name not in ("page", "grid"))
+
+
+@pytest.mark.parametrize("text", ["w" * 40, "\x9b\u202e" * 20, "a"], ids=["long", "escapes", "short"])
+def test_labels_of_a_commit_do_not_overlap(text: str) -> None:
+    made = replace(commit(text), delta=-1_234_567_890, id=123_456)
+    labels = ET.fromstring(draw_timeline("t", Timeline((made,), 1, 0, ())).svg()).iter(f"{SVG}text")
+    of_commit = [e for e in labels if float(e.get("y") or 0) > 60]
+    widths = [6.5 * len(e.text or "") for e in of_commit]  # of a sans serif of 12 pixels
+    starts = [
+        float(e.get("x") or 0) - (w if e.get("text-anchor") == "end" else 0)
+        for e, w in zip(of_commit, widths, strict=True)
+    ]
+    assert len(starts) == 6 and all(b >= a + w for a, w, b in zip(starts, widths, starts[1:], strict=False))
+
+
+def test_a_file_with_one_key_is_seen() -> None:
+    one = replace(span("k"), end=0.0)
+    drawn = draw_lsm("t", LsmMap(1, (bucket("", Run(0, (one,))),), 1))
+    rects = [e for e in ET.fromstring(drawn.svg()).iter(f"{SVG}rect") if e.get("class") != "page"]
+    assert float(rects[0].get("width") or 0) >= 3
 
 
 def test_the_lsm_map_has_a_span_for_each_file(tmp_path: Path) -> None:
