@@ -84,6 +84,7 @@ def _filled(plan: Plan, other: Plan, taken: set[bytes]) -> Plan:
         manifests_total=plan.manifests_total + other.manifests_total,
         manifests_read=plan.manifests_read + other.manifests_read,
         files_total=plan.files_total + other.files_total,
+        skipped=plan.skipped + other.skipped,
         exact=plan.exact and other.exact,
     )
 

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,6 +62,28 @@ else:
     rows_by_global_index = ImportedOnCall("paimon_core.scan.pruning.by_global_index", "rows_by_global_index")
 
 
+@dataclass(frozen=True, slots=True)
+class SkippedFiles:
+    """The files that a plan does not read: by their partition, by their own statistics and keys, by their file indexes,
+    and by statistics or indexes of files that are read together.
+    """
+
+    partition: int = 0
+    statistics: int = 0
+    index: int = 0
+    together: int = 0
+
+    def __add__(self, other: SkippedFiles) -> SkippedFiles:
+        sums = (getattr(self, f.name) + getattr(other, f.name) for f in dataclass_fields(self))
+        return SkippedFiles(*sums)
+
+    def describe(self) -> str:
+        """Return the reasons that apply for EXPLAIN, "" without any."""
+        reasons = {"partition": self.partition, "statistics": self.statistics, "file indexes": self.index}
+        reasons["statistics or indexes of files that are read together"] = self.together
+        return ", ".join(f"{count} by {reason}" for reason, count in reasons.items() if count)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The plan of a scan.
@@ -74,6 +97,7 @@ class Plan:
     manifests_total: int = 0
     manifests_read: int = 0
     files_total: int = 0
+    skipped: SkippedFiles = SkippedFiles()
     exact: bool = True
 
     @property
@@ -92,6 +116,12 @@ class Plan:
         known = [n for n in counts if n is not None]
         return sum(known) if len(known) == len(counts) else None
 
+    @property
+    def most_rows(self) -> int:
+        """The largest number of rows of the result that metadata allows: files that share keys have fewer."""
+        counts = ((s.result_count, s.row_count) for s in self.splits)
+        return sum(rows if known is None else known for known, rows in counts)
+
     def describe(self) -> str:
         """Return one line for EXPLAIN."""
         version = "no snapshot" if self.snapshot is None else f"snapshot {self.snapshot.id}"
@@ -102,6 +132,8 @@ class Plan:
             f"files {self.files_kept}/{self.files_total} ({size} bytes), "
             f"splits {len(self.splits)} ({len(self.splits) - merged} raw, {merged} merge)"
             + (f", deletion vectors {vectors}" if vectors else "")
+            + (f", skipped files: {skipped}" if (skipped := self.skipped.describe()) else "")
+            + f", rows expected: {'' if self.row_count is not None else 'at most '}{self.most_rows}"
         )
 
 
@@ -138,13 +170,17 @@ def plan_scan(
     live = live_columns(store, read)
     candidates = (e for m, rows in live for e in m.entries(rows[in_partitions(m, partitions)[rows]]))
     postponed = {} if level is not None else partitions_with_postponed_rows(store, candidates)
-    entries, total = _entries(store, live, partitions, files, _Levels(level, compacted or skips_level_0(store)), since)
+    entries, total, skipped = _entries(
+        store, live, partitions, files, _Levels(level, compacted or skips_level_0(store)), since
+    )
     vectors = deletion_files(store, snapshot)
     by_bucket = {bucket: members for bucket, members in entries.items() if bucket[0] not in postponed}
     splits = [s for bucket, members in by_bucket.items() for s in _splits(store, members, files, vectors[bucket])]
+    grouped = sum(map(len, by_bucket.values())) - sum(len(s.files) for s in splits)
     return Plan(
         table=store.name,
         snapshot=snapshot,
+        skipped=replace(skipped, together=grouped),
         splits=(*splits, *postponed_splits(store, postponed, vectors)),
         manifests_total=len(manifests),
         manifests_read=len(read),
@@ -173,9 +209,11 @@ def _entries(
     files: FileFilter | None,
     levels: _Levels,
     since: int | None,
-) -> tuple[dict[BucketKey, list[ManifestEntry]], int]:
-    """Return the live files that pass the checks of single files, by bucket, and the number of all live files."""
-    found, total = list[ManifestEntry](), 0
+) -> tuple[dict[BucketKey, list[ManifestEntry]], int, SkippedFiles]:
+    """Return the live files that pass the checks of single files, by bucket, the number of all live files, and the
+    numbers of the others.
+    """
+    found, total, chosen = list[ManifestEntry](), 0, 0
     evolves = store.options[DATA_EVOLUTION]
     one_by_one = None if evolves else files  # then rows of a range are in several files
     for manifest, live in manifests:
@@ -186,6 +224,7 @@ def _entries(
             seen &= manifest.levels[live] > 0
         total += int(seen.sum())
         rows = live[seen & in_partitions(manifest, partitions)[live]]
+        chosen += len(rows)
         for entry in manifest.entries(rows if one_by_one is None else one_by_one.prune(manifest, rows)):
             if _keeps(store, entry, one_by_one) and (since is None or _written_at(entry.file) >= since):
                 found.append(entry)
@@ -194,7 +233,8 @@ def _entries(
         if not (evolves and is_part(entry.file)):
             check_form(store, entry.file)
         groups[entry.partition, entry.bucket].append(entry)
-    return groups, total
+    left = sum(map(len, groups.values()))
+    return groups, total, SkippedFiles(total - chosen, chosen - len(found), len(found) - left)
 
 
 def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) -> bool:

@@ -83,6 +83,8 @@ def test_append_files_are_pruned_one_by_one_and_packed_in_order(tmp_path: Path) 
     assert read(some) == names(*files[2:5])
     assert some.row_count is None and (some.files_kept, some.files_total) == (3, 7)
     assert "files 3/7 (3000 bytes), splits 2 (2 raw, 0 merge)" in some.describe()
+    assert some.describe().endswith("skipped files: 4 by statistics, rows expected: at most 30")
+    assert planned(table).describe().endswith("(4 raw, 0 merge), rows expected: 70")
     assert planned(table, IsNull("k")).splits == ()
     assert len(read(planned(table, IsNull("v")))) == 7, "no statistics: all files may match"
 
@@ -104,6 +106,7 @@ def test_partitions_are_pruned_by_manifest_and_by_entry(tmp_path: Path) -> None:
     plan = planned(table, Compare("p", "=", 2))
     assert read(plan) == names(files[2])
     assert (plan.manifests_read, plan.manifests_total, plan.row_count) == (2, 3, 3)
+    assert plan.describe().endswith("skipped files: 2 by partition, rows expected: 3"), "of the manifests that are read"
     assert read(planned(table, IsNull("p"))) == names(files[None])
     assert read(planned(table, Or((Compare("p", "=", 1), Compare("k", "=", 5))))) == names(files[1])
     assert read(planned(table, In("p", (1, 3)))) == names(files[1], files[3])
@@ -122,7 +125,9 @@ def test_keyed_files_are_merged_where_they_overlap(tmp_path: Path) -> None:
     merged = {n for s in plan.splits if s.needs_merge for n in names(*s.files)}
     assert merged == names(low, high, deleting) and read(plan) - merged == names(single)
     assert plan.row_count is None
-    assert planned(Table(store), Compare("k", "<", 6)).splits[0].files == (single,)
+    assert plan.describe().endswith("rows expected: at most 8")
+    few = planned(Table(store), Compare("k", "<", 6))
+    assert few.splits[0].files == (single,) and few.skipped.statistics == 3
 
 
 def test_an_older_version_does_not_surface(tmp_path: Path) -> None:
@@ -142,7 +147,10 @@ def test_an_older_version_does_not_surface(tmp_path: Path) -> None:
     table.commit([message(store, newer)], info())
     assert read(planned(table, Compare("v", "=", "a"))) == names(older, newer, other)
     assert read(planned(table, And((Compare("v", "=", "a"), Compare("k", "=", 1))))) == names(older, newer)
-    assert read(planned(table, Compare("v", "=", "z"))) == set()
+    none = planned(table, Compare("v", "=", "z"))
+    assert read(none) == set() and none.skipped.describe() == (
+        "3 by statistics or indexes of files that are read together"
+    )
     assert read(planned(table, StartsWith("v", "b"))) == names(older, newer)
 
 
