@@ -8,7 +8,10 @@ import pytest
 from paimon_sql import open_catalog
 from paimon_sql.python.catalog import PaimonCatalog
 
-HOSTILE = "</td><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m\u202e'\""
+HOSTILE = (
+    "</td><script>alert(1)</script><img src=x onerror=alert(1)>\x1b[31m\u202e'\""
+    "]]><![CDATA[</svg><!-- &#x202e; \x9b31m\x1b]0;x\x07\u2066\u200b\ufeff\u2028\u061c\U000e0041\r"
+)
 SCHEMA = pa.schema(
     [
         pa.field("id", pa.int64()),
