@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any, TypeVar
 
 from pyarrow import NativeFile
@@ -193,6 +194,7 @@ class InterleavedIO:
     ) -> None:
         self.inner, self.at, self.meanwhile, self.killed = inner, at, meanwhile, killed
         self.calls: list[Footprint] = []
+        self.counting = Lock()
         self.paused = False
 
     @property
@@ -225,17 +227,20 @@ class InterleavedIO:
         def counted(*arguments: Any) -> Any:
             if self.paused:
                 return act(*arguments)
-            self.calls.append(Footprint.of(self.inner, name, *arguments))
-            self.before()
+            footprint = Footprint.of(self.inner, name, *arguments)
+            with self.counting:  # calls side by side have a number each, so none of them misses `at`
+                self.calls.append(footprint)
+                number = len(self.calls)
+            self.before(number)
             return act(*arguments)
 
         return counted
 
-    def before(self) -> None:
-        """Run the other operation before a call, or kill the process."""
-        if len(self.calls) == self.at and self.meanwhile is not None:
+    def before(self, number: int) -> None:
+        """Run the other operation before the call with the number `at`, or kill the process."""
+        if number == self.at and self.meanwhile is not None:
             self.meanwhile()
-        if self.killed and len(self.calls) >= self.at:
+        if self.killed and number >= self.at:
             raise KilledError
 
     def footprint(self) -> Footprint:

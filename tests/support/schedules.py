@@ -73,7 +73,7 @@ class _ScheduledIO(InterleavedIO):
         super().__init__(inner)
         self._pause = pause
 
-    def before(self) -> None:
+    def before(self, number: int) -> None:
         self._pause()
 
 
