@@ -92,7 +92,7 @@ class OlderViews:
         if statement.kind != "create" and is_temporary_view(self.registry.session, *parts):
             return None
         found = self.registry.find_object(parts)
-        if found is not None:
+        if found is not None and isinstance(found[0].catalog, SupportsViews):  # other catalogs refuse every name
             check_is_view_name(found[1])
         return found
 
