@@ -1,10 +1,10 @@
-"""The functions of this process that a JVM driver calls: parsers of its sessions, names and merges of DataFrames."""
+"""The functions of this process that a JVM driver calls: parsers of its sessions, names and writes of DataFrames."""
 
 from __future__ import annotations
 
 from paimon_sql.door.start import Driver
 from paimon_sql.session import prepare
-from paimon_sql.spark.dataframes.remote_frames import locator, merged
+from paimon_sql.spark.dataframes.remote_frames import locator, rewritten_frame
 from paimon_sql.spark.jvm.programs import driver_entry, join_driver
 from paimon_sql.spark.jvm.sessions import java_session
 from paimon_sql.spark.proxy import Function2
@@ -17,5 +17,7 @@ def serve(driver: Driver) -> None:
     spark = join_driver(driver.port, driver.secret)
     jvm = prepare(spark.sparkContext)
     driver_entry(jvm).open(
-        Function2(jvm, parsers(jvm, LoadedCatalogs())), locator(jvm, java_session(spark)), Function2(jvm, merged)
+        Function2(jvm, parsers(jvm, LoadedCatalogs())),
+        locator(jvm, java_session(spark)),
+        Function2(jvm, rewritten_frame),
     )

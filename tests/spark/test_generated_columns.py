@@ -119,6 +119,17 @@ def content(spark: Any, name: str = "t") -> list[Any]:
     return sorted(map(tuple, spark.sql(f"SELECT id, ts, note, dt, start FROM {name}").collect()), key=str)
 
 
+def test_a_null_in_the_partition_clause(spark: Any) -> None:
+    spark.sql(f"CREATE TABLE t {COLUMNS.replace('start', 'PLACE STRING, start')} PARTITIONED BY (place, dt)")
+    spark.sql(f"INSERT INTO t PARTITION (DT = NULL) SELECT 1, {SQL_TS}, 'x', 'home'")
+    spark.sql(f"INSERT INTO t PARTITION (place = 'away', dt = NULL) VALUES (2, {SQL_TS}, 'x')")
+    spark.sql(f"INSERT INTO t PARTITION (place = NULL, dt = NULL) (note, id, ts) VALUES ('x', 3, {SQL_TS})")
+    made = spark.sql("SELECT id, place, dt, start FROM t ORDER BY id").collect()
+    assert list(map(tuple, made)) == [(1, "home", DAY, "x"), (2, "away", DAY, "x"), (3, None, DAY, "x")]
+    with pytest.raises(PySparkException, match="CHECK_CONSTRAINT_VIOLATION"):
+        spark.sql(f"INSERT OVERWRITE t PARTITION (place = 'away', dt = NULL) VALUES (2, {SQL_TS}, 'x', 'x')")
+
+
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_write_makes_and_checks_the_values(kind: str, spark: Any, tmp_path: Path) -> None:
     spark.sql(f"CREATE TABLE t {COLUMNS} {TABLES[kind]}")

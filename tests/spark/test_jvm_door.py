@@ -131,6 +131,7 @@ def _check_work(found: dict[str, str]) -> None:
     assert found["databases"] == "default"
     assert found["create"] == "t"
     assert (found["writeTo"], found["saveAsTable"], found["path"]) == ("3", "6", "8")
+    assert found["generated"] == "[2024-03-05T12:00,2024-03-05]"
     assert found["mergeInto"] == "[0,a],[1,a],[2,b],[3,b],[4,b]"
     assert (found["time travel"], found["call"], found["newSession"]) == ("3", "[true]", "5")
     assert (found["threads"], found["after threads"], found["foreachBatch"]) == ("16", "24", "24")

@@ -21,6 +21,7 @@ step("writeTo") { spark.range(3).selectExpr("id", "'a' AS name").writeTo("t").ap
 step("saveAsTable") { spark.range(3).write.saveAsTable("a"); spark.range(3).write.insertInto("a"); spark.table("a").count() }
 step("path") { spark.range(2).write.format("paimon").mode("append").save(s"$lake/shop.db/a"); spark.read.format("paimon").load(s"$lake/shop.db/a").count() }
 step("mergeInto") { spark.range(2, 5).selectExpr("id", "'b' AS name").as("s").mergeInto("t", expr("s.id = t.id")).whenMatched().updateAll().whenNotMatched().insertAll().merge(); sql("SELECT id, name FROM t ORDER BY id") }
+step("generated") { sql("CREATE TABLE g (ts TIMESTAMP_NTZ, dt DATE GENERATED ALWAYS AS (CAST(ts AS DATE)))"); spark.sql("SELECT '2024-03-05 12:00:00' AS ts").writeTo("g").append(); sql("SELECT * FROM g") }
 step("time travel") { spark.read.option("scan.snapshot-id", "1").table("t").count() }
 step("call") { sql("CALL sys.compact(table => 'shop.t')") }
 step("newSession") { spark.newSession().sql("SELECT count(*) FROM paimon.shop.t").head.getLong(0) }

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter
 
@@ -24,13 +25,13 @@ from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH
 from paimon_core.store.ddl.constraints import checks_digest, checks_of
 from paimon_core.table import Table
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
-from paimon_sql.spark.jvm.frames import analyzed
+from paimon_sql.spark.jvm.frames import analyzed, frame
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.streams import sinks
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.parser import registry_of
 from paimon_sql.spark.tables.definitions import PROVIDER
-from paimon_sql.spark.tables.evolved_table import latest_table, relation
+from paimon_sql.spark.tables.evolved_table import checked_sink, latest_table, relation
 from paimon_sql.spark.tables.path_names import table_name
 from paimon_sql.spark.tables.schema_evolution import schema_changes
 from paimon_sql.spark.tables.session_catalogs import LOCATORS
@@ -88,6 +89,21 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
         if checks_of(table.schema.options):
             writer.option(CHECKED, checks_digest(table.schema.options))
     return sinks.start_to_table(writer, tableName)
+
+
+def stored_stream(registry: CatalogRegistry, plan: JavaObject, sink: sinks.NamedSink) -> JavaObject:
+    """Return the statement of a stream that another client than PySpark starts, with its rows as `toTable` writes them.
+    Return the statement itself if its table is not a Paimon table.
+
+    Raises as `_check_table`. The options of the client's writer are not known here.
+    """
+    found = registry.target(registry.find(sink.table))
+    table = None if found is None else _table(registry, found, ".".join(sink.table.parts), {})
+    if found is None or table is None:
+        return plan
+    _check_table(table, {}, sink.output_mode)
+    rows = _rows(registry, found, table, frame(registry.jvm, registry.session, sink.rows), {})
+    return sinks.with_sink(registry.jvm, plan, checked_sink(*found, table), analyzed(rows))
 
 
 def _take(

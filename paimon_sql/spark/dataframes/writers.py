@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from py4j.java_gateway import JavaObject
-from pyspark.sql import DataFrameWriter, DataFrameWriterV2
+from pyspark.sql import DataFrame, DataFrameWriter, DataFrameWriterV2
 from pyspark.sql import functions as F
 from pyspark.sql.merge import MergeIntoWriter
 
@@ -189,14 +189,26 @@ def _written(
     overwrites only the partitions of its rows. Raises `InvalidOptionError` for options that contradict it.
     """
     made = make()
-    head = None if made is None else read_head(made)
+    command = None if made is None else written_command(registry, made, writer._df, dynamic=dynamic)
+    if command is not None:
+        run(registry.jvm, registry.session, command)
+    return command is not None
+
+
+def written_command(
+    registry: CatalogRegistry, made: JavaObject, rows: DataFrame, *, dynamic: bool | None = None
+) -> JavaObject | None:
+    """Return the command that writes `rows` as `made` does, if its table is a Paimon table and its values need casts,
+    or it may bring columns. Return None for other commands. `dynamic` and the errors are as for `_written`.
+    """
+    head = read_head(made)
     found = registry.target(registry.find(head.table)) if head is not None and head.kind is FrameWrite else None
     table = registry.table_of(found)
     if head is None or found is None or table is None:
-        return False
+        return None
     command = read_statement(head)
     if not isinstance(command, FrameWrite):
-        return False
+        return None
     if dynamic is not None and (others := contradicts(command.options, dynamic=dynamic)):
         method = "overwritePartitions()" if dynamic else "overwrite(condition)"
         raise InvalidOptionError(
@@ -207,7 +219,7 @@ def _written(
     settings = merge_options(registry.bridge.table_options(found[0].catalog_name, found[1]))
     asked = TableOptions(merge_options(table.schema.options) | settings | given)
     evolves = command.by_name and asked[MERGE_SCHEMA]
-    rows = writer._df
+    given_rows = rows
     if not (evolves and asked[MERGE_SCHEMA_TYPE_WIDENING]):
         columns = rows.columns if command.by_name else filled_columns(table.schema, len(rows.columns))
         rows = as_stored(registry.jvm, registry.bridge, table, rows, columns, by_name=command.by_name)
@@ -215,11 +227,10 @@ def _written(
             rows = whole_rows(registry.bridge, table, rows, columns) or rows
     if command.by_name and not evolves:
         rows = whole_rows(registry.bridge, table, rows, rows.columns) or rows
-    if rows is writer._df and not evolves:
-        return False
+    if rows is given_rows and not evolves:
+        return None
     command = with_query(registry.jvm, command, analyzed(rows))
     if evolves:
         command = evolving(registry.jvm, command)
         command = StatementRewriter(registry).evolved(found, table.with_options(asked.values), command, given)
-    run(registry.jvm, registry.session, command.node)
-    return True
+    return command.node

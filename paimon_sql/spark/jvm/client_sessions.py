@@ -276,16 +276,17 @@ def _intercept(jvm: Jvm, name: str) -> None:
 
 
 @hook(
-    "`SparkSessionExtensions.injectHintResolutionRule` of a running session, `MergeIntoTable`",
-    "`df.mergeInto` of clients of Spark Connect",
+    "`SparkSessionExtensions.injectHintResolutionRule` of a running session, `MergeIntoTable`, `TreeNodeTag`",
+    "writes of DataFrames and streams of clients of Spark Connect that cast, `df.mergeInto`",
     method(classes.SESSION_EXTENSIONS, "injectHintResolutionRule", 1),
     method(classes.MERGE_INTO_TABLE, "targetTable", 0),
+    method(classes.TREE_NODE, "setTagValue", 2),
 )
-def rewrite_merges(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
-    """Pass each `df.mergeInto` of a DataFrame to `rewrite`, in the sessions created from this one. `rewrite` takes a
-    session and a plan, and returns a plan.
+def rewrite_frames(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
+    """Pass each write, merge and stream of a DataFrame to `rewrite`, in the sessions created from this one. `rewrite`
+    takes a session and a plan, and returns a plan.
     """
-    jvm.compiled("MergeRewrites").install(session.extensions(), rewrite)
+    jvm.compiled("FrameRewrites").install(session.extensions(), rewrite)
 
 
 @hook(

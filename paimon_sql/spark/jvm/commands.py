@@ -4,7 +4,7 @@ with other parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -95,8 +95,8 @@ def parsed_by_spark(jvm: Jvm, text: str) -> JavaObject:
 def merge_of(jvm: Jvm, text: str, target: JavaObject, source: JavaObject) -> JavaObject:
     """Parse a MERGE INTO and replace its target and source. The target keeps the alias that the text gives it."""
     merge = parsed_by_spark(jvm, text)
-    named = _with_elements(jvm, merge.targetTable(), child=target)
-    return _with_elements(jvm, merge, targetTable=named, sourceTable=source)
+    named = with_elements(jvm, merge.targetTable(), child=target)
+    return with_elements(jvm, merge, targetTable=named, sourceTable=source)
 
 
 @hook(
@@ -110,39 +110,39 @@ def calling(jvm: Jvm, parsed: JavaObject, procedure: Any, name: str) -> JavaObje
     catalog.
     """
     if simple_name(parsed) == "ExplainCommand":
-        return _with_elements(jvm, parsed, logicalPlan=calling(jvm, parsed.logicalPlan(), procedure, name))
+        return with_elements(jvm, parsed, logicalPlan=calling(jvm, parsed.logicalPlan(), procedure, name))
     called = jvm.fronted(procedure)
     resolved = jvm.java_class(classes.RESOLVED_PROCEDURE)(called, connector.identifier(jvm, [], name), called)
-    return _with_elements(jvm, parsed, procedure=resolved)
+    return with_elements(jvm, parsed, procedure=resolved)
 
 
 def with_arguments(jvm: Jvm, call: JavaObject, arguments: Sequence[JavaObject]) -> JavaObject:
     """Return a parsed CALL with other arguments."""
-    return _with_elements(jvm, call, args=jvm.seq(arguments))
+    return with_elements(jvm, call, args=jvm.seq(arguments))
 
 
 def explaining(jvm: Jvm, statement: Explain, explained: JavaObject) -> JavaObject:
     """Return the EXPLAIN statement with another plan to explain."""
-    return _with_elements(jvm, statement.node, logicalPlan=explained)
+    return with_elements(jvm, statement.node, logicalPlan=explained)
 
 
 def with_query(jvm: Jvm, write: _Rows, query: JavaObject) -> _Rows:
     """Return a write with the rows of another query."""
-    return replace(write, node=_with_elements(jvm, write.node, query=query), query=query)
+    return replace(write, node=with_elements(jvm, write.node, query=query), query=query)
 
 
 def with_options(jvm: Jvm, insert: Insert, more: Mapping[str, str]) -> Insert:
     """Return an INSERT with more options for its table."""
     assert insert.table is not None
     known = python_map(insert.table.node.options().asCaseSensitiveMap())
-    named = _with_elements(jvm, insert.table.node, options=connector.string_map(jvm, known | dict(more)))
-    node = _with_elements(jvm, insert.node, table=named)
+    named = with_elements(jvm, insert.table.node, options=connector.string_map(jvm, known | dict(more)))
+    node = with_elements(jvm, insert.node, table=named)
     return replace(insert, node=node, table=replace(insert.table, node=named))
 
 
 def with_target(jvm: Jvm, write: _Rows, target: JavaObject, query: JavaObject) -> _Rows:
     """Return a write of another query's rows to another relation of the same table."""
-    return replace(write, node=_with_elements(jvm, write.node, table=target, query=query), query=query)
+    return replace(write, node=with_elements(jvm, write.node, table=target, query=query), query=query)
 
 
 _WHOLE = Variant.of("the statement is made of the name")
@@ -171,8 +171,22 @@ def with_name_of_target(jvm: Jvm, plan: JavaObject, parts: Sequence[str]) -> Jav
 
 def by_position(jvm: Jvm, insert: Insert, query: JavaObject) -> Insert:
     """Return an INSERT of another query, which fills the table's columns in their order."""
-    node = _with_elements(jvm, insert.node, query=query, byName=False, userSpecifiedCols=jvm.empty_seq)
+    node = with_elements(jvm, insert.node, query=query, byName=False, userSpecifiedCols=jvm.empty_seq)
     return replace(insert, node=node, query=query, by_name=False, columns=())
+
+
+@hook(
+    "`InsertIntoStatement.partitionSpec`",
+    "INSERT … PARTITION (dt = NULL) of a generated column",
+    method(classes.INSERT, "partitionSpec", 0),
+)
+def without_partitions(jvm: Jvm, insert: Insert, names: Collection[str]) -> Insert:
+    """Return an INSERT without some columns of its PARTITION clause, as the clause spells them."""
+    remaining = insert.node.partitionSpec()
+    for name in names:
+        remaining = getattr(remaining, "$minus")(name)
+    static = {k: v for k, v in insert.static_partition.items() if k not in names}
+    return replace(insert, node=with_elements(jvm, insert.node, partitionSpec=remaining), static_partition=static)
 
 
 @hook(
@@ -196,12 +210,12 @@ def with_values_for_default(
     parser = jvm.java_class(classes.SPARK_SQL_PARSER)()
     known = [parser.parseExpression(text) for text in known]
     made = [[k if is_default(v) else v for v, k in zip(row, known, strict=True)] for row in rows]
-    return _with_elements(jvm, query, rows=jvm.seq([jvm.seq(row) for row in made]))
+    return with_elements(jvm, query, rows=jvm.seq([jvm.seq(row) for row in made]))
 
 
 def with_columns(jvm: Jvm, insert: Insert, columns: Sequence[str]) -> Insert:
     """Return an INSERT that lists columns."""
-    listed = _with_elements(jvm, insert.node, userSpecifiedCols=jvm.seq(columns))
+    listed = with_elements(jvm, insert.node, userSpecifiedCols=jvm.seq(columns))
     return replace(insert, node=listed, columns=tuple(columns))
 
 
@@ -220,7 +234,7 @@ def evolving(jvm: Jvm, write: _Rows) -> _Rows:
     """
     if jvm.variant(evolving) is _OURS:
         return replace(write, evolves=True)
-    return replace(write, node=_with_elements(jvm, write.node, withSchemaEvolution=True), evolves=True)
+    return replace(write, node=with_elements(jvm, write.node, withSchemaEvolution=True), evolves=True)
 
 
 @hook(
@@ -228,7 +242,7 @@ def evolving(jvm: Jvm, write: _Rows) -> _Rows:
     "INSERT, and EXPLAIN of Paimon's statements",
     method(classes.TREE_NODE, "makeCopy", 1),
 )
-def _with_elements(jvm: Jvm, plan: JavaObject, **elements: Any) -> JavaObject:
+def with_elements(jvm: Jvm, plan: JavaObject, **elements: Any) -> JavaObject:
     """Return a copy of a logical plan with some of its constructor's arguments replaced, by name. Raises
     `UnsupportedFeatureError` if the constructor has no argument of such a name.
     """

@@ -20,10 +20,12 @@ from paimon_sql.spark.jvm.gateway import KEPT, Jvm, compiled_in_turn
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.java import door
 
+_PACKAGE = "paimon_sql"
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 # each source may use the ones before it: Janino compiles one at a time
 _SOURCES = (
     (java, "DefaultSource"),
+    (java, "FrameRewrites"),
     (door, "DoorException"),
     (door, "Interpreter"),
     (door, "PythonProcess"),
@@ -43,8 +45,13 @@ _NAMES_OF_JAVA = {
 
 def door_classes() -> Mapping[str, bytes]:
     """Return the code of each class by its name. Starts a JVM for this process if none runs."""
-    sources = [files(package).joinpath(f"{name}.java").read_text("utf-8") for package, name in _SOURCES]
+    sources = [_packaged(files(folder).joinpath(f"{name}.java").read_text("utf-8")) for folder, name in _SOURCES]
     return compiled_in_turn([*sources, *(_subclass(name, ours) for name, ours in _NAMES_OF_JAVA.items())])
+
+
+def _packaged(source: str) -> str:
+    """Return a source with a package: sources that `Jvm.compiled` compiles have none."""
+    return source if source.startswith("package ") else f"package {_PACKAGE};\n{source}"
 
 
 def _subclass(name: str, ours: str) -> str:

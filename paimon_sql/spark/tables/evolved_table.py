@@ -12,6 +12,7 @@ from typing import Any
 from paimon_core.row_level.rules import row_position_columns
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import Identifier
+from paimon_core.store.ddl.constraints import checks_digest
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
@@ -19,6 +20,7 @@ from paimon_sql.spark.jvm import commands
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.table import SparkTable
 from paimon_sql.spark.write.write import PaimonWriteBuilder, WriteRules
+from paimon_sql.spark.write.write_options import CHECKED
 
 
 class EvolvedTable(SparkTable):
@@ -34,6 +36,21 @@ class EvolvedTable(SparkTable):
 
     class Java:
         implements = SparkTable.Java.implements
+
+
+class CheckedSink(SparkTable):
+    """A table that a stream writes to, if its rows are checked against the constraints that the table has now."""
+
+    def _write_builder(self, table: Table, info: Any, given: Mapping[str, str]) -> PaimonWriteBuilder:
+        return super()._write_builder(table, info, {**given, CHECKED: checks_digest(self.table.schema.options)})
+
+    class Java:
+        implements = SparkTable.Java.implements
+
+
+def checked_sink(catalog: SparkCatalog, name: Identifier, table: Table) -> CheckedSink:
+    """Return the table of a stream with checked rows, under the session's other settings."""
+    return CheckedSink(catalog.jvm, catalog.session, catalog.catalog_name, table, _options(catalog, name, None))
 
 
 def latest_table(

@@ -12,7 +12,7 @@ from paimon_core.options import HIVE_PARTITION_ORDER, TableOptions
 from paimon_core.spec.kinds import BINARIES
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.generated_columns import generated_of
-from paimon_sql.spark.jvm.commands import with_columns
+from paimon_sql.spark.jvm.commands import with_columns, without_partitions
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Insert
 
@@ -62,6 +62,15 @@ def without_generated(jvm: Jvm, schema: TableSchema, insert: Insert, width: int)
     columns = inserted_columns(schema, insert, ())
     kept = _filled(schema, columns, width)
     return insert if kept == columns else with_columns(jvm, insert, kept)
+
+
+def without_null_partitions(jvm: Jvm, schema: TableSchema, insert: Insert) -> Insert:
+    """Return an INSERT INTO … PARTITION (dt = NULL) without the generated columns of the clause: their values are made.
+    An INSERT OVERWRITE keeps them: they select the partition that it replaces.
+    """
+    made = {g.name for g in generated_of(schema.options)}
+    nulls = [k for k, v in insert.static_partition.items() if v is None and spelled(schema.partition_keys, k) in made]
+    return without_partitions(jvm, insert, nulls) if nulls and not insert.overwrites else insert
 
 
 def filled_columns(schema: TableSchema, width: int) -> list[str]:

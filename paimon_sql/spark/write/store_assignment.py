@@ -30,7 +30,12 @@ from paimon_sql.spark.jvm.plans import Insert
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import default_sql, string_types, to_struct
 from paimon_sql.spark.write.alignment import Alignment, aligned, has_same_fields, has_same_names
-from paimon_sql.spark.write.insert_columns import in_hive_order, inserted_columns, without_generated
+from paimon_sql.spark.write.insert_columns import (
+    in_hive_order,
+    inserted_columns,
+    without_generated,
+    without_null_partitions,
+)
 
 _POLICY = "spark.sql.storeAssignmentPolicy"
 
@@ -41,6 +46,7 @@ def with_casts(jvm: Jvm, session: SessionBridge, table: Table, options: TableOpt
 
     The query is analyzed for its types, and stays analyzed: Spark infers the schema of its files only once.
     """
+    insert = without_null_partitions(jvm, table.schema, insert)
     try:
         query = frame(jvm, session.session, insert.query)
     except CapturedException:

@@ -72,8 +72,8 @@ class TableWrite(PaimonWrite):
         if checks and CHECKED not in self.builder.given:
             raise UnsupportedFeatureError(
                 f"Table {self.table.name}: Spark does not check the rows of a stream against its constraint "
-                f"{checks[0].name!r}, {checks[0].sql}: start the stream by writeStream.toTable in PySpark, or write "
-                "its batches in foreachBatch."
+                f"{checks[0].name!r}, {checks[0].sql}: start the stream by writeStream.toTable, or write its batches "
+                "in foreachBatch."
             )
         if checks and self.builder.given[CHECKED] != checks_digest(self.table.schema.options):
             raise CommitConflictError(

@@ -1,27 +1,23 @@
 package paimon_sql;
 
 import org.apache.spark.sql.SparkSessionExtensions;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.MergeIntoTable;
-import org.apache.spark.sql.catalyst.rules.Rule;
-import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import paimon.DefaultSource;
-import scala.Function1;
-import scala.Function2;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractFunction2;
 import scala.runtime.BoxedUnit;
 
-/** Named by `spark.sql.extensions`: hands statements, paths and merges of a program's sessions to Python. */
+/** Named by `spark.sql.extensions`: hands statements, paths and writes of a program's sessions to Python. */
 public class Extensions extends AbstractFunction1 {
   public Object apply(Object given) {
     SparkSessionExtensions extensions = (SparkSessionExtensions) given;
     extensions.injectParser(new AbstractFunction2() {
       public Object apply(Object session, Object parser) { return DoorParser.of(session, parser); }
     });
-    extensions.injectHintResolutionRule(new AbstractFunction1() {
-      public Object apply(Object session) { return new Merges((SparkSession) session); }
+    new FrameRewrites().install(extensions, new AbstractFunction2() {
+      public Object apply(Object session, Object plan) {
+        return Door.python((SparkSession) session).rewrite().apply(session, plan);
+      }
     });
     DefaultSource.locateWith(new AbstractFunction1() {
       public Object apply(Object options) {
@@ -30,17 +26,5 @@ public class Extensions extends AbstractFunction1 {
       }
     });
     return BoxedUnit.UNIT;
-  }
-
-  /** Gives the MERGE of a DataFrame, which no parser has seen, to Python before Spark resolves it. */
-  static class Merges extends Rule {
-    private final SparkSession session;
-
-    Merges(SparkSession session) { this.session = session; }
-
-    public TreeNode apply(TreeNode plan) {
-      if (!(plan instanceof MergeIntoTable) || ((MergeIntoTable) plan).targetTable().resolved()) return plan;
-      return (LogicalPlan) Door.python(session).rewrite().apply(session, plan);
-    }
   }
 }
