@@ -19,9 +19,8 @@ from paimon_sql.spark.jvm.client_sessions import define_source, locate_tables, r
 from paimon_sql.spark.jvm.collections import python_map
 from paimon_sql.spark.jvm.frames import frame
 from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
-from paimon_sql.spark.jvm.plans import FrameWrite, read_head
+from paimon_sql.spark.jvm.plans import FrameWrite, named_sink, read_head
 from paimon_sql.spark.jvm.sessions import java_session, name_parts
-from paimon_sql.spark.jvm.streams import sinks
 from paimon_sql.spark.proxy import Function1, Function2
 from paimon_sql.spark.statements.parser import registry_in
 from paimon_sql.spark.statements.rewrites import StatementRewriter
@@ -59,7 +58,7 @@ def rewritten_frame(session: JavaObject, plan: JavaObject) -> JavaObject:
     registry = registry_in(session)
     if registry is None:
         return plan
-    if (sink := sinks.named_sink(plan)) is not None:
+    if (sink := named_sink(plan)) is not None:
         return stored_stream(registry, plan, sink)
     head = read_head(plan)
     if head is not None and head.kind is FrameWrite:

@@ -25,8 +25,10 @@ from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH
 from paimon_core.store.ddl.constraints import checks_digest, checks_of
 from paimon_core.table import Table
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
+from paimon_sql.spark.jvm.commands import with_sink
 from paimon_sql.spark.jvm.frames import analyzed, frame
 from paimon_sql.spark.jvm.hooks import hook, python
+from paimon_sql.spark.jvm.plans import NamedSink
 from paimon_sql.spark.jvm.streams import sinks
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.parser import registry_of
@@ -91,7 +93,7 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
     return sinks.start_to_table(writer, tableName)
 
 
-def stored_stream(registry: CatalogRegistry, plan: JavaObject, sink: sinks.NamedSink) -> JavaObject:
+def stored_stream(registry: CatalogRegistry, plan: JavaObject, sink: NamedSink) -> JavaObject:
     """Return the statement of a stream that another client than PySpark starts, with its rows as `toTable` writes them.
     Return the statement itself if its table is not a Paimon table.
 
@@ -103,7 +105,7 @@ def stored_stream(registry: CatalogRegistry, plan: JavaObject, sink: sinks.Named
         return plan
     _check_table(table, {}, sink.output_mode)
     rows = _rows(registry, found, table, frame(registry.jvm, registry.session, sink.rows), {})
-    return sinks.with_sink(registry.jvm, plan, checked_sink(*found, table), analyzed(rows))
+    return with_sink(registry.jvm, plan, checked_sink(*found, table), analyzed(rows))
 
 
 def _take(

@@ -145,6 +145,11 @@ def with_target(jvm: Jvm, write: _Rows, target: JavaObject, query: JavaObject) -
     return replace(write, node=with_elements(jvm, write.node, table=target, query=query), query=query)
 
 
+def with_sink(jvm: Jvm, plan: JavaObject, table: Any, rows: JavaObject) -> JavaObject:
+    """Return the statement of a stream with other rows into another object of its table."""
+    return with_elements(jvm, plan, sink=jvm.fronted(table), inputQuery=rows)
+
+
 _WHOLE = Variant.of("the statement is made of the name")
 _LATER = Variant.of(
     "the statement gets the table later",

@@ -282,6 +282,30 @@ def read_reference(node: JavaObject) -> TableReference | None:
     return TableReference(node, parts, catalog=str(node.catalog().get().name()))
 
 
+@dataclass(frozen=True, slots=True)
+class NamedSink:
+    """The table that a stream of any client writes to, the output mode, and the rows."""
+
+    table: TableReference
+    output_mode: str
+    rows: JavaObject
+
+
+@hook(
+    "`WriteToStreamStatement`",
+    "streams of clients of Spark Connect and of JVM programs into tables with checks",
+    *(method(classes.WRITE_TO_STREAM, m, 0) for m in ("catalogAndIdent", "inputQuery", "outputMode", "sink")),
+)
+def named_sink(plan: JavaObject) -> NamedSink | None:
+    """Return the table of a catalog that a statement starts a stream into; None for other statements."""
+    if simple_name(plan) != "WriteToStreamStatement" or plan.catalogAndIdent().isEmpty():
+        return None
+    named = plan.catalogAndIdent().get()
+    parts = (*map(str, named._2().namespace()), str(named._2().name()))
+    table = TableReference(plan, parts, catalog=str(named._1().name()))
+    return NamedSink(table, str(plan.outputMode().toString()), plan.inputQuery())
+
+
 def _explain(head: StatementHead) -> Explain:
     plan = head.node
     return Explain(plan, head.name, None, plan.logicalPlan())

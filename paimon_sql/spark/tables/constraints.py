@@ -92,7 +92,7 @@ def _change(session: SessionBridge, table: Table, change: Any) -> SchemaChange |
     return None if key is None else RemoveOption(key)
 
 
-def new_constraint(session: SessionBridge, table: Table, constraint: Constraint) -> tuple[Constraint, SchemaChange]:
+def new_constraint(session: SessionBridge, table: Table, constraint: Constraint) -> tuple[Constraint, SetOption]:
     """Return a constraint with its columns, and the schema change that adds it. Raises as `defined_constraints`, and
     `InvalidOptionError` for a name that another constraint has.
     """

@@ -261,6 +261,15 @@ class SparkTable(_DataTable, PartitionManagement):
         counts = self.at.partition_counts(self._snapshot(self.table), self._predicate(identifier))
         return self.jvm.map({name: str(count) for name, count in counts.items()})
 
+    def newRowLevelOperationBuilder(self, info: Any) -> Any:
+        """Raise `UnsupportedFeatureError`: `DELETE`, `UPDATE` and `MERGE INTO` are commands of this package. Spark's
+        pipelines ask for this interface, and then merge by `df.mergeInto`.
+        """
+        raise UnsupportedFeatureError(
+            f"Table {self.table.name}: Spark cannot plan this change of rows itself. Write DELETE, UPDATE or MERGE "
+            "INTO in SQL, or df.mergeInto, in a session with the catalogs of paimon-sql."
+        )
+
     # -- TruncatableTable ---------------------------------------------------------------------------------------------
     def _choose_target(self) -> None:
         """Write to the branch in which the session audits its rows, if Spark loaded the table as for a query."""
@@ -284,6 +293,7 @@ class SparkTable(_DataTable, PartitionManagement):
             classes.SUPPORTS_ATOMIC_PARTITION_MANAGEMENT,
             classes.SUPPORTS_METADATA_COLUMNS,
             classes.SUPPORTS_SCHEMA_EVOLUTION,
+            classes.SUPPORTS_ROW_LEVEL_OPERATIONS,
         ]
 
 

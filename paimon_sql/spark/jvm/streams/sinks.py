@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -12,11 +11,9 @@ from pyspark.sql.types import StructType
 from paimon_core.options.support import in_own_spelling
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import known_texts
-from paimon_sql.spark.jvm.commands import with_elements
 from paimon_sql.spark.jvm.frames import frame
-from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, jvm_of, simple_name
+from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, jvm_of
 from paimon_sql.spark.jvm.hooks import constructor, hook, java_type, method
-from paimon_sql.spark.jvm.plans import TableReference
 from paimon_sql.spark.jvm.workers import python_source, task_command
 
 StreamWriter = Any  # PySpark's DataStreamWriter
@@ -85,36 +82,6 @@ def _jvm(writer: StreamWriter) -> Jvm:
 )
 def _private(writer: StreamWriter, name: str) -> JavaObject:
     return accessible_field(writer._jwrite, name)
-
-
-# -- statements of clients --------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class NamedSink:
-    """The table that a stream of any client writes to, the output mode, and the rows."""
-
-    table: TableReference
-    output_mode: str
-    rows: JavaObject
-
-
-@hook(
-    "`WriteToStreamStatement`",
-    "streams of clients of Spark Connect and of JVM programs into tables with checks",
-    *(method(classes.WRITE_TO_STREAM, m, 0) for m in ("catalogAndIdent", "inputQuery", "outputMode", "sink")),
-)
-def named_sink(plan: JavaObject) -> NamedSink | None:
-    """Return the table of a catalog that a statement starts a stream into; None for other statements."""
-    if simple_name(plan) != "WriteToStreamStatement" or plan.catalogAndIdent().isEmpty():
-        return None
-    named = plan.catalogAndIdent().get()
-    parts = (*map(str, named._2().namespace()), str(named._2().name()))
-    table = TableReference(plan, parts, catalog=str(named._1().name()))
-    return NamedSink(table, str(plan.outputMode().toString()), plan.inputQuery())
-
-
-def with_sink(jvm: Jvm, plan: JavaObject, table: Any, rows: JavaObject) -> JavaObject:
-    """Return the statement of a stream with other rows into another object of its table."""
-    return with_elements(jvm, plan, sink=jvm.fronted(table), inputQuery=rows)
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
