@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -86,3 +89,53 @@ def test_a_project_is_made(tmp_path: Path) -> None:
     program = [sys.executable, "-m", "paimon_sql", "pipelines", "init", "--name", "weather"]
     subprocess.run(program, cwd=tmp_path, capture_output=True, check=True)
     assert {p.name for p in (tmp_path / "weather").iterdir()} >= {"spark-pipeline.yml", "transformations"}
+
+
+CHANGES = """\
+from pyspark import pipelines as dp
+
+def cdc(target, **properties):
+    dp.create_streaming_table(target, table_properties=properties)
+    dp.create_auto_cdc_flow(
+        target=target, source="events", keys=["id"], sequence_by="seq", apply_as_deletes="op = 'd'",
+        except_column_list=["op"],
+    )
+
+@dp.temporary_view
+def events():
+    return spark.readStream.table("paimon.shop.source")
+
+cdc("plain")
+cdc("keyed", **{"primary-key": "id", "bucket": "1"})
+"""
+
+
+def latest(events: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return the rows that remain: of each key the event with the greatest number, unless it deletes the key."""
+    last: dict[Any, dict[str, Any]] = {}
+    for event in sorted(events, key=lambda e: e["seq"]):
+        last[event["id"]] = event
+    return sorted((e["id"], e["seq"], e["v"]) for e in last.values() if e["op"] != "d")
+
+
+@since(4, 3, "Spark 4.2 has no AUTO CDC")
+def test_changes_are_applied_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """Late events, events that come twice, and deletions, in two runs."""
+    warehouse, folder = tmp_path / "warehouse", project(tmp_path, "")
+    (folder / "transformations" / "views.sql").unlink()
+    (folder / "transformations" / "tables.py").write_text(CHANGES)
+    catalog = paimon_sql.open_catalog(str(warehouse))
+    catalog.create_database("shop")
+    columns = [("id", pa.int64()), ("seq", pa.int64()), ("op", pa.string()), ("v", pa.string())]
+    source, dice = catalog.create_table("shop.source", pa.schema(columns)), random.Random(1)
+    numbers = dice.sample(range(1, 41), 40)
+    events = [{"id": dice.randrange(6), "seq": n, "op": dice.choice("uud"), "v": f"v{n}"} for n in numbers]
+    seen: list[dict[str, Any]] = []
+    for part in (events[:20] + events[3:6], events[20:] + events[:4]):
+        source.append(part)
+        seen += part
+        ran = pipeline(folder, warehouse, "run")
+        assert ran.returncode == 0, ran.stderr[-3000:]
+        for name in ("plain", "keyed"):
+            rows = catalog.table(f"shop.{name}").scan(["id", "seq", "v"]).to_arrow().to_pylist()
+            assert sorted(tuple(row.values()) for row in rows) == latest(seen), name
