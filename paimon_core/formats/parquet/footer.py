@@ -8,17 +8,23 @@ from paimon_core.formats.parquet.thrift import Fields, decode, encode
 
 MAGIC = b"PAR1"
 _TAIL = 8  # bytes after the metadata: its length, and the magic again
-_SCHEMA, _GROUPS = 2, 4  # FileMetaData
+_SCHEMA, GROUPS = 2, 4  # FileMetaData
 CHUNKS, META = 1, 3  # RowGroup, ColumnChunk
 
 
 def read_footer(source: pa.NativeFile) -> tuple[Fields, int]:
     """Return the metadata of a file, and its offset. Raises `ValueError`."""
+    found, start = footer_bytes(source)
+    return decode(found), start
+
+
+def footer_bytes(source: pa.NativeFile) -> tuple[bytes, int]:
+    """Return the encoded metadata of a file, and its offset. Raises `ValueError`."""
     end = source.size() - _TAIL
     length = int.from_bytes(bytes_at(source, end, 4), "little")
     if end - length < len(MAGIC):
         raise ValueError("its footer is longer than the file")
-    return decode(bytes_at(source, end - length, length)), end - length
+    return bytes_at(source, end - length, length), end - length
 
 
 def bytes_at(source: pa.NativeFile, start: int, length: int) -> bytes:
@@ -46,7 +52,7 @@ def schema_elements(file: Fields) -> list[Fields]:
 
 
 def row_groups(file: Fields) -> list[Fields]:
-    groups: list[Fields] = file[_GROUPS][1].values
+    groups: list[Fields] = file[GROUPS][1].values
     return groups
 
 

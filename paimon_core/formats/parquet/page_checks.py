@@ -11,35 +11,65 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from paimon_core.formats.parquet.footer import bytes_at, chunk_metadata, column_chunks, read_footer, row_groups
-from paimon_core.formats.parquet.thrift import I64, Fields, checked_structure, decode_at
+from paimon_core.formats.parquet.footer import (
+    CHUNKS,
+    GROUPS,
+    META,
+    bytes_at,
+    chunk_metadata,
+    column_chunks,
+    footer_bytes,
+    row_groups,
+)
+from paimon_core.formats.parquet.thrift import I64, Fields, checked_structure, decode, decode_at
 
 _PATH, _COUNT, _UNPACKED_TOTAL, _PACKED_TOTAL, _DATA, _DICTIONARY, _SIZES = 3, 5, 6, 7, 9, 11, 16  # ColumnMetaData
 _REPETITIONS, _DEFINITIONS = 2, 3  # SizeStatistics
+_OF_CHUNK = {
+    **dict.fromkeys((_PATH, _COUNT, _UNPACKED_TOTAL, _PACKED_TOTAL, _DATA, _DICTIONARY)),
+    _SIZES: dict.fromkeys((_REPETITIONS, _DEFINITIONS)),
+}
+_USED = {GROUPS: {CHUNKS: {META: _OF_CHUNK}}}  # the fields of a footer
 _UNPACKED, _PACKED = 2, 3  # PageHeader
 _PAGES, _VALUES = (5, 7, 8), 1  # headers of data pages, of dictionaries, and of data pages of the second version
 _HEADER, _LONGEST_HEADER = 2**8, 2**24  # bytes read at first, and at most: statistics hold whole values
 _MOST_CHUNKS = 256  # with more, decoding the footer again takes longer than reading the file
 _MOST_EMPTY = 16
+_KEPT = 128  # footers, each of some kilobytes: a service reads the same files again and again
 _ANY_PAGES, _MOST_RATIO = 2**26, 2**16  # runs of one value shrink to next to nothing
 
 
 @dataclass(frozen=True, slots=True)
+class _Chunk:
+    """The pages of a column in a row group, as a footer describes them, and the lengths of its histograms."""
+
+    name: str
+    path: str
+    start: int
+    packed: int
+    unpacked: int
+    values: int
+    repetitions: int | None
+    definitions: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckedFooter:
-    """The chunks of each row group, with their columns' names and paths. It can check the pages of some of them."""
+    """The chunks of each row group. It can check the pages of some of them."""
 
     source: pa.NativeFile
-    groups: tuple[tuple[Fields, ...], ...]
+    groups: tuple[tuple[_Chunk, ...], ...]
 
     def check_pages(self, group: int, names: Collection[str]) -> None:
         """Raise `ValueError` for pages of the columns with impossible sizes."""
         with checked_structure():
             for chunk in self.groups[group]:
-                if chunk[_PATH][1].values[0].decode() in names:
+                if chunk.name in names:
                     _check_chunk(self.source, chunk)
 
 
@@ -49,33 +79,53 @@ def checked_footer(source: pa.NativeFile, schema: pq.ParquetSchema, groups: int)
     Raises `ValueError` if access to its chunks would end the process."""
     if len(schema) * groups > _MOST_CHUNKS:
         return None
-    with checked_structure():
-        footer, _ = read_footer(source)
-        found = tuple(tuple(map(chunk_metadata, column_chunks(g))) for g in row_groups(footer))
-        for chunks in found:
-            if len(chunks) != len(schema):
-                raise ValueError(f"a row group has {len(chunks)} columns, the file's schema {len(schema)}")
-            for chunk, i in zip(chunks, range(len(schema)), strict=True):
+    found = _chunks(footer_bytes(source)[0])
+    for chunks in found:
+        if len(chunks) != len(schema):
+            raise ValueError(f"a row group has {len(chunks)} columns, the file's schema {len(schema)}")
+        for i, chunk in enumerate(chunks):
+            if chunk.repetitions or chunk.definitions:
                 _check_histograms(chunk, schema.column(i))
     return CheckedFooter(source, found)
 
 
-def _check_histograms(chunk: Fields, column: pq.ColumnSchema) -> None:
-    sizes: Fields = chunk[_SIZES][1] if _SIZES in chunk else {}
-    levels = (_REPETITIONS, column.max_repetition_level), (_DEFINITIONS, column.max_definition_level)
-    for field, most in levels:
-        if field in sizes and len(sizes[field][1].values) not in (0, most + 1):
-            raise ValueError(f"the length of a histogram of column {column.path} does not match the column's levels")
+@lru_cache(_KEPT)
+def _chunks(footer: bytes) -> tuple[tuple[_Chunk, ...], ...]:
+    """Return the chunks of each row group. Raises `ValueError`."""
+    with checked_structure():
+        groups = row_groups(decode(footer, _USED))
+        return tuple(tuple(_chunk(chunk_metadata(c)) for c in column_chunks(g)) for g in groups)
 
 
-def _check_chunk(source: pa.NativeFile, chunk: Fields) -> None:
-    name = b".".join(chunk[_PATH][1].values).decode()
-    room, packed, values = (chunk[n][1] for n in (_UNPACKED_TOTAL, _PACKED_TOTAL, _COUNT))
+def _chunk(meta: Fields) -> _Chunk:
+    path = meta[_PATH][1].values
+    starts = [meta[n][1] for n in (_DICTIONARY, _DATA) if meta.get(n, (I64, 0))[1]]  # without rows: no data page
+    sizes: Fields = meta[_SIZES][1] if _SIZES in meta else {}
+    repetitions, definitions = (len(sizes[n][1].values) if n in sizes else None for n in (_REPETITIONS, _DEFINITIONS))
+    return _Chunk(
+        path[0].decode(),
+        b".".join(path).decode(),
+        min(starts, default=0),
+        meta[_PACKED_TOTAL][1],
+        meta[_UNPACKED_TOTAL][1],
+        meta[_COUNT][1],
+        repetitions,
+        definitions,
+    )
+
+
+def _check_histograms(chunk: _Chunk, column: pq.ColumnSchema) -> None:
+    levels = (chunk.repetitions, column.max_repetition_level), (chunk.definitions, column.max_definition_level)
+    if any(found and found != most + 1 for found, most in levels):
+        raise ValueError(f"the length of a histogram of column {column.path} does not match the column's levels")
+
+
+def _check_chunk(source: pa.NativeFile, chunk: _Chunk) -> None:
+    name, room, packed, values = chunk.path, chunk.unpacked, chunk.packed, chunk.values
     if room > _ANY_PAGES + _MOST_RATIO * max(0, packed):
         raise ValueError(f"its column {name} claims {room} bytes")
-    starts = [chunk[n][1] for n in (_DICTIONARY, _DATA) if chunk.get(n, (I64, 0))[1]]  # without rows: no data page
     empty = 0
-    for header in _headers(source, min(starts, default=0), packed):
+    for header in _headers(source, chunk.start, packed):
         claimed = header[_UNPACKED][1]
         if not 0 <= claimed <= room:
             raise ValueError(f"a page of its column {name} claims {claimed} bytes, but only {room} are left")

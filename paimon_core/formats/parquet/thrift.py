@@ -7,7 +7,7 @@ fields. Source: Thrift, "compact protocol".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,8 @@ from paimon_core.spec.encodings.varints import encode_varint, unzigzag, varint_a
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 Fields = dict[int, tuple[int, Any]]
+# The fields of a structure to decode, and of the structures in them. None: all fields.
+Wanted = Mapping[int, Any] | None
 
 _INTEGERS = (I16, I32, I64)
 _WIDTHS = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}  # bytes of an element; booleans of fields are in their headers
@@ -33,15 +35,17 @@ class Items:
     values: list[Any]
 
 
-def decode(data: bytes) -> Fields:
-    """Return the structure at the beginning of the bytes. Raises `ValueError` if there is no structure."""
-    return decode_at(data)[0]
+def decode(data: bytes, wanted: Wanted = None) -> Fields:
+    """Return the structure at the beginning of the bytes, or its wanted fields: skipping the others takes less time.
+
+    Raises `ValueError` for other bytes."""
+    return _Decoder(data).structure(0, wanted)
 
 
 def decode_at(data: bytes) -> tuple[Fields, int]:
     """Decode like `decode`, and also return the size of the structure: other bytes may follow."""
     decoder = _Decoder(data)
-    return decoder.structure(0), decoder.offset
+    return decoder.structure(0, None), decoder.offset
 
 
 def encode(fields: Fields) -> bytes:
@@ -66,7 +70,7 @@ class _Decoder:
     def __init__(self, data: bytes) -> None:
         self._data, self.offset = data, 0
 
-    def structure(self, depth: int) -> Fields:
+    def structure(self, depth: int, wanted: Wanted) -> Fields:
         if depth > _DEEPEST:
             raise ValueError("its metadata is nested too deeply")
         fields: Fields = {}
@@ -74,32 +78,47 @@ class _Decoder:
         while (header := self._byte()) != 0:
             kind = header & 15
             last = last + (header >> 4) if header >> 4 else self._integer()
-            fields[last] = kind, kind == TRUE if kind in (TRUE, FALSE) else self._value(kind, depth)
+            is_wanted = wanted is None or last in wanted
+            if kind in (TRUE, FALSE):
+                if is_wanted:
+                    fields[last] = kind, kind == TRUE
+            elif is_wanted:
+                fields[last] = kind, self._value(kind, depth, None if wanted is None else wanted[last])
+            else:
+                self._skip(kind, depth)
         return fields
 
-    def _value(self, kind: int, depth: int) -> Any:
+    def _skip(self, kind: int, depth: int) -> None:
+        try:
+            self.offset = _end_of(self._data, self.offset, kind, depth)
+        except IndexError:
+            self.offset = len(self._data) + 1
+        if self.offset > len(self._data):
+            raise ValueError("its metadata ends too early")
+
+    def _value(self, kind: int, depth: int, wanted: Wanted) -> Any:
         if kind in _INTEGERS:
             return self._integer()
         if kind == BINARY:
             return self._bytes(self._number())
         if kind == STRUCT:
-            return self.structure(depth + 1)
+            return self.structure(depth + 1, wanted)
         if kind in (LIST, SET):
             header = self._byte()
             count = self._number() if header >> 4 == _LONG_LIST else header >> 4
-            return self._items((header & 15,), count, depth)
+            return self._items((header & 15,), count, depth, wanted)
         if kind == MAP:
             count = self._number()
             kinds = self._byte() if count else 0
-            return self._items((kinds >> 4, kinds & 15), count, depth)
+            return self._items((kinds >> 4, kinds & 15), count, depth, wanted)
         if kind in _WIDTHS:
             return self._bytes(_WIDTHS[kind])
         raise ValueError(f"its metadata has a value of the unknown kind {kind}")
 
-    def _items(self, kinds: tuple[int, ...], count: int, depth: int) -> Items:
+    def _items(self, kinds: tuple[int, ...], count: int, depth: int, wanted: Wanted) -> Items:
         if depth > _DEEPEST or count > len(self._data):
             raise ValueError("its metadata is nested too deeply, or ends too early")
-        return Items(kinds, [self._value(kind, depth + 1) for _ in range(count) for kind in kinds])
+        return Items(kinds, [self._value(kind, depth + 1, wanted) for _ in range(count) for kind in kinds])
 
     def _integer(self) -> int:
         return unzigzag(self._number())
@@ -109,10 +128,7 @@ class _Decoder:
         if offset < len(self._data) and (byte := self._data[offset]) < 0x80:  # most numbers: spares a call
             self.offset = offset + 1
             return byte
-        try:
-            number, self.offset = varint_at(self._data, offset)
-        except ValueError as e:
-            raise ValueError("its metadata ends too early, or has a number of more than 64 bits") from e
+        number, self.offset = _number_at(self._data, offset)
         return number
 
     def _byte(self) -> int:
@@ -127,6 +143,52 @@ class _Decoder:
         if self.offset > len(self._data):
             raise ValueError("its metadata ends too early")
         return self._data[start : self.offset]
+
+
+def _number_at(data: bytes, at: int) -> tuple[int, int]:
+    try:
+        return varint_at(data, at)
+    except ValueError as e:
+        raise ValueError("its metadata ends too early, or has a number of more than 64 bits") from e
+
+
+def _end_of(data: bytes, at: int, kind: int, depth: int) -> int:
+    """Return the offset behind a value. Raises `IndexError` or `ValueError` if it does not end within the bytes."""
+    if kind in _INTEGERS:
+        while data[at] > 127:
+            at += 1
+        return at + 1
+    if kind == STRUCT:
+        if depth > _DEEPEST:
+            raise ValueError("its metadata is nested too deeply")
+        while header := data[at]:
+            at = at + 1 if header >> 4 else _end_of(data, at + 1, I16, depth)
+            if (field := header & 15) not in (TRUE, FALSE):
+                at = _end_of(data, at, field, depth + 1)
+        return at + 1
+    if kind in _WIDTHS:
+        return at + _WIDTHS[kind]
+    if kind == BINARY:
+        size, at = _number_at(data, at)
+        return at + size
+    return _end_of_items(data, at, kind, depth)
+
+
+def _end_of_items(data: bytes, at: int, kind: int, depth: int) -> int:
+    if kind in (LIST, SET):
+        header, at = data[at], at + 1
+        count, at = _number_at(data, at) if header >> 4 == _LONG_LIST else (header >> 4, at)
+        kinds: tuple[int, ...] = (header & 15,)
+    elif kind == MAP:
+        count, at = _number_at(data, at)
+        kinds, at = ((data[at] >> 4, data[at] & 15), at + 1) if count else ((), at)
+    else:
+        raise ValueError(f"its metadata has a value of the unknown kind {kind}")
+    if depth > _DEEPEST or count > len(data):
+        raise ValueError("its metadata is nested too deeply, or ends too early")
+    for element in kinds * count:
+        at = _end_of(data, at, element, depth + 1)
+    return at
 
 
 def _write_structure(result: bytearray, fields: Fields) -> None:

@@ -60,6 +60,19 @@ def test_structures_come_back(fields: Any) -> None:
             decode(data[:end])
 
 
+@given(st.recursive(st.just({}), structures, max_leaves=8), st.data())
+def test_unwanted_fields_are_skipped(fields: Any, data: st.DataObject) -> None:
+    wanted = data.draw(st.sets(st.sampled_from(sorted(fields))) if fields else st.just(set()))
+    coded = encode(fields)
+    assert decode(coded, dict.fromkeys(wanted)) == {number: fields[number] for number in wanted}
+    outer = encode({1: (LIST, Items((STRUCT,), [fields, fields])), 2: (I32, 7)})
+    inner = {number: fields[number] for number in wanted}
+    assert decode(outer, {1: dict.fromkeys(wanted)}) == {1: (LIST, Items((STRUCT,), [inner, inner]))}
+    for end in range(len(coded)):
+        with pytest.raises(ValueError, match="ends too early"):
+            decode(coded[:end], {})
+
+
 def test_footers_come_back_to_the_byte() -> None:
     files = sorted(GOLDEN_DATABASE.rglob("*.parquet"))
     assert files
