@@ -7,9 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 
+from paimon_core.errors import SeveralMatchesError
 from paimon_sql import open_catalog
-from tests.unit.python.test_where import KEPT, ROWS
+from tests.unit.python.test_where import KEPT, PADDED, ROWS
 
 pytestmark = pytest.mark.spark
 
@@ -30,6 +32,60 @@ def test_conditions_keep_the_rows_that_spark_keeps(spark: Any, tmp_path: Path) -
         if here != by_spark:
             wrong.append(f"{text}: {here}, Spark {by_spark}")
     assert wrong == []
+
+
+def test_char_and_nan_are_compared_as_in_spark(spark: Any, warehouse: str) -> None:
+    spark.sql("CREATE TABLE chars (id INT, n CHAR(4), o CHAR(6), x DOUBLE)")
+    spark.sql(
+        "INSERT INTO chars VALUES (1, 'ab', 'ab', double('NaN')), (2, 'ab  ', ' ab', 0.5D), "
+        "(3, '', 'abcdef', double('-Infinity')), (4, NULL, NULL, NULL), (5, 'b', 'b', 0.0D)"
+    )
+    table = open_catalog(warehouse).table("default.chars")
+    casts = ("CAST(x AS DECIMAL(5, 2)) IS NULL", "CAST(x AS DECIMAL(5, 2)) < 1")
+    for text in (*(text for text, _ in PADDED), "n = o", "n < o", "o IN ('ab', 'b')", *casts):
+        by_spark = sorted(row[0] for row in spark.sql(f"SELECT id FROM chars WHERE {text}").collect())
+        assert (text, sorted(table.scan(["id"], where=text).to_arrow()["id"].to_pylist())) == (text, by_spark)
+
+
+TWICE: tuple[
+    tuple[str, dict[str, Any]], ...
+] = (  # clauses in SQL and in Python, for two source rows (5 and 6) of one row
+    ("MATCHED THEN UPDATE SET v = s.v", {"when_matched": {"v": "source.v"}}),
+    ("MATCHED AND s.v > 5 THEN UPDATE SET v = s.v", {"when_matched": ("source.v > 5", {"v": "source.v"})}),
+    ("MATCHED THEN DELETE", {"when_matched": "delete"}),
+    ("MATCHED AND s.v > 5 THEN DELETE", {"when_matched": ("source.v > 5", "delete")}),
+    ("MATCHED AND s.v > 0 THEN DELETE", {"when_matched": ("source.v > 0", "delete")}),
+    (
+        "MATCHED AND s.v > 5 THEN DELETE WHEN MATCHED THEN UPDATE SET v = s.v",
+        {"when_matched": [("source.v > 5", "delete"), {"v": "source.v"}]},
+    ),
+)
+
+
+@pytest.mark.parametrize("key", ["", ", PRIMARY KEY (k) NOT ENFORCED"])
+def test_two_source_rows_of_one_row_are_taken_or_refused_as_in_sql(spark: Any, warehouse: str, key: str) -> None:
+    source = pa.table({"k": pa.array([1, 1], pa.int32()), "v": pa.array([5, 6], pa.int32())})
+    outcomes = []
+    for i, (sql, clauses) in enumerate(TWICE):
+        found = []
+        for name in (f"sql{i}", f"python{i}"):
+            spark.sql(f"CREATE TABLE {name} (k INT, v INT{key}) TBLPROPERTIES ('write-only' = 'true')")
+            spark.sql(f"INSERT INTO {name} VALUES (1, 1), (2, 2)")
+            table = open_catalog(warehouse).table(f"default.{name}")
+            try:
+                if name.startswith("sql"):
+                    rows = "(SELECT 1 AS k, explode(array(5, 6)) AS v)"
+                    spark.sql(f"MERGE INTO {name} t USING {rows} s ON t.k = s.k WHEN {sql}")
+                else:
+                    table.merge(source, on="k", **clauses)
+                failed = False
+            except (SeveralMatchesError, PySparkException) as e:
+                assert "several source rows match" in str(e)
+                failed = True
+            found.append((failed, table.scan().to_arrow().sort_by("k").to_pylist()))
+        assert (sql, found[0]) == (sql, found[1])
+        outcomes.append(found[0][0])
+    assert outcomes == [True, False, False, False, True, True]
 
 
 def test_each_reads_what_the_other_wrote(spark: Any, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from paimon_core.spec.types import (
     Kind,
 )
 from paimon_sql.python.where.bound import Bound, condition_of, literal
-from paimon_sql.python.where.building import Builder, refusal
+from paimon_sql.python.where.building import Builder, as_string, refusal
 from paimon_sql.python.where.coercion import TIMESTAMP, TIMESTAMP_LTZ
 
 _TYPES: dict[exp.DType, DataType] = {
@@ -196,7 +196,7 @@ class _Binder(Builder):
         return Bound("concat", STRING, parts)
 
     def converted(self, node: exp.Expression) -> Bound:
-        return self.cast(self.bind(node.this), _type_of(node.args["to"], node))
+        return as_string(self.cast(self.bind(node.this), _type_of(node.args["to"], node)))
 
     # -- conditions ---------------------------------------------------------------------------------------------------
     def both(self, name: str, node: exp.Expression) -> Bound:
@@ -221,7 +221,7 @@ class _Binder(Builder):
         return condition_of("not", self.compared("<=>", self.bind(node.this), self.bind(node.expression)))
 
     def between(self, node: exp.Expression) -> Bound:
-        child, low, high = (self.bind(node.args[name]) for name in ("this", "low", "high"))
+        child, low, high = (as_string(self.bind(node.args[name])) for name in ("this", "low", "high"))
         return condition_of("and", self.compared(">=", child, low), self.compared("<=", child, high))
 
     def listed(self, node: exp.Expression) -> Bound:

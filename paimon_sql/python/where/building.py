@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import tzinfo
 from decimal import Decimal
 
@@ -26,13 +26,14 @@ from paimon_core.spec.types import (
     LengthType,
     RowType,
 )
-from paimon_sql.python.where.bound import CAST, COLUMN, Bound, condition_of, literal
+from paimon_sql.python.where.bound import CAST, COLUMN, Bound, condition_of, literal, nodes
 from paimon_sql.python.where.casts import check_castable, text_moment
 from paimon_sql.python.where.coercion import COMPARED, common_type, result_type, spark_type
 from paimon_sql.python.where.evaluation import value_of
 
 _LONGEST_NUMBER = 1_000  # characters
 _LARGEST_INT, _LARGEST_BIGINT = 2**31 - 1, 2**63 - 1
+PADDED = "padded"  # the node of a CHAR column; its value is the length
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Builder:
                 raise ColumnNotFoundError(f"where names {'.'.join(names)!r}: {data_type.sql()} has no field {name!r}.")
             found, data_type = Bound("field", spark_type(inner.type), (found,), inner.name), inner.type
         if isinstance(data_type, LengthType) and data_type.kind is Kind.CHAR:
-            return Bound("padded", STRING, (found,), data_type.length)  # as Spark reads CHAR
+            return Bound(PADDED, STRING, (found,), data_type.length)  # as Spark reads CHAR
         return found
 
     def number(self, text: str) -> Bound:
@@ -87,7 +88,7 @@ class Builder:
 
     def among(self, child: Bound, given: Sequence[Bound]) -> Bound:
         """Return `child IN (given, …)`."""
-        child, *values = _as_long(self.alike([child, *given]))
+        child, *values = _as_long(self.alike([child, *given]), self.zone)
         if all(v.is_literal for v in values) and child.type.kind not in FLOATS:
             return _unwrapped_list(condition_of("in", child, *values))
         equal = [self.compared("=", child, v) for v in values]
@@ -99,7 +100,7 @@ class Builder:
             if one.is_literal and one.value is not None and (fitted := _fitted(one, other, self.zone)) is not None:
                 left, right = (fitted, other) if one is left else (other, fitted)
                 return condition_of(operator, left, right)
-        left, right = _as_long(self.alike([left, right]))
+        left, right = _as_long(self.alike([left, right]), self.zone)
         return condition_of(operator, left, right)
 
     def computed(self, operator: str, left: Bound, right: Bound) -> Bound:
@@ -163,13 +164,29 @@ def _unwrapped_list(node: Bound) -> Bound:
     return condition_of("in", column, *parts) if len(parts) == len(known) else node
 
 
-def _as_long(operands: list[Bound]) -> list[Bound]:
-    """Pad constants to the length of a CHAR that they are compared with, as Spark does."""
-    length = max((n.value for n in operands if n.name == "padded"), default=0)
+def _as_long(operands: list[Bound], zone: tzinfo | None) -> list[Bound]:
+    """Pad columns of CHAR and the constants that they are compared with to the longest of them, as Spark does."""
+    if all(n.name != PADDED for n in operands):
+        return operands
+    operands = [n if n.is_literal or _has_columns(n) else literal(value_of(n, zone), n.type) for n in operands]
+    length = max(n.value if n.name == PADDED else len(n.value) for n in operands if n.name == PADDED or _is_text(n))
     return [
-        literal(n.value.ljust(length), n.type) if length and n.is_literal and n.value is not None else n
+        replace(n, value=length) if n.name == PADDED else literal(n.value.ljust(length), n.type) if _is_text(n) else n
         for n in operands
     ]
+
+
+def as_string(node: Bound) -> Bound:
+    """Return a node that is compared as it is: Spark pads columns of CHAR in comparisons and in IN only."""
+    return Bound(CAST, STRING, (node,)) if node.name == PADDED else node
+
+
+def _has_columns(node: Bound) -> bool:
+    return any(n.name == COLUMN for n in nodes(node))
+
+
+def _is_text(node: Bound) -> bool:
+    return node.is_literal and isinstance(node.value, str)
 
 
 def _named(name: str, fields: Mapping[str, DataField]) -> DataField | None:

@@ -68,6 +68,8 @@ def cast_values(column: pa.Array, source: DataType, target: DataType, zone: tzin
     if source.kind in TEXTS and target.kind not in TEXTS:
         column = pc.utf8_trim(column, _SPACES)
         _check_spelling(column, source, target)
+    if target.kind is Kind.DECIMAL and source.kind in FLOATS:  # also in ANSI mode, Spark makes NULL of them
+        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
     try:
         found = _cast(column, source, target, zone)
     except (InvalidDataError, pa.ArrowInvalid) as e:

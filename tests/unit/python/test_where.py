@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from paimon_core.arrow.table_fields import table_fields
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Compare, In, IsNotNull, Predicate, StartsWith
-from paimon_core.spec.types import DataField, Kind, LengthType
+from paimon_core.spec.types import DOUBLE, DataField, Kind, LengthType
 from paimon_sql.python.where.condition import Condition
 
 NAN = float("nan")
@@ -160,6 +160,42 @@ def test_char_is_padded() -> None:
     for text in ("n = 'ab'", "n IN ('ab', 'x')"):
         assert Condition.of(text, fields, UTC).filter(rows).column("n").to_pylist() == ["ab", "ab  "]
     assert Condition.of("n = 'ab'", fields, UTC).pushed({"n": fields[0]})[0][1] is None
+
+
+PADDED = (
+    ("n = 'ab'", True),
+    ("n = 'ab      '", True),
+    ("n IN ('ab      ', 'x')", True),
+    ("n <= 'ab       ' AND n > ''", True),
+    ("n = concat('a', 'b')", True),
+    ("n <=> ' ab'", False),
+    ("CAST(n AS STRING) = 'ab'", False),
+    ("CAST(n AS STRING) = 'ab  '", True),
+    ("n BETWEEN 'a' AND 'ab'", False),  # Spark compares it as it is
+    ("n BETWEEN 'a' AND 'ab  '", True),
+    ("n LIKE 'ab'", False),
+)
+
+
+@pytest.mark.parametrize(("text", "expected"), PADDED)
+def test_char_is_padded_to_the_longest_value_that_it_is_compared_with(text: str, expected: bool) -> None:
+    fields = [DataField(id=0, name="n", type=LengthType(Kind.CHAR, length=4))]
+    rows = pa.record_batch({"n": pa.array(["ab", None, "b"])})
+    assert Condition.of(text, fields, UTC).filter(rows).column("n").to_pylist() == (["ab"] if expected else [])
+
+
+def test_char_of_two_lengths() -> None:
+    types = [LengthType(Kind.CHAR, length=4), LengthType(Kind.CHAR, length=6)]
+    fields = [DataField(id=i, name=name, type=t) for i, (name, t) in enumerate(zip("no", types, strict=True))]
+    rows = pa.record_batch({"n": pa.array(["ab", "ab"]), "o": pa.array(["ab", "abc"])})
+    assert Condition.of("n = o", fields, UTC).filter(rows).column("o").to_pylist() == ["ab"]
+
+
+def test_nan_is_null_as_a_decimal() -> None:
+    fields = [DataField(id=0, name="n", type=DOUBLE)]
+    rows = pa.record_batch({"n": [float("nan"), float("inf"), 0.5, None]})
+    condition = Condition.of("CAST(n AS DECIMAL(5, 2)) = 0.5", fields, UTC)
+    assert condition.filter(rows).column("n").to_pylist() == [0.5]
 
 
 @pytest.mark.parametrize(
