@@ -9,6 +9,8 @@ Importing this package imports neither PySpark nor a JVM.
 from __future__ import annotations
 
 import importlib
+import os
+import warnings
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,6 +55,25 @@ def __getattr__(name: str) -> Any:
         from paimon_core.optional_packages import missing_pyspark  # noqa: PLC0415  only for the error
 
         raise missing_pyspark(f"paimon_sql.{name}", error) from error
+
+
+def _check_distributions(folder: str) -> None:
+    """Warn if the folder of packages has both distributions of this package: they have the same files."""
+    try:
+        names = os.listdir(folder)
+    except OSError:  # an archive
+        return
+    of = {n.partition("-")[0] for n in names if n.startswith("paimon_sql") and n.endswith(".dist-info")}
+    if {"paimon_sql", "paimon_sql_core"} <= of:
+        warnings.warn(
+            f"paimon-sql and paimon-sql-core are both installed in {folder} and have the same files: if one is "
+            "upgraded or removed, the other breaks. Run: pip uninstall -y paimon-sql paimon-sql-core; then install one "
+            "of them.",
+            stacklevel=3,
+        )
+
+
+_check_distributions(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def load_ipython_extension(ipython: Any) -> None:

@@ -76,3 +76,25 @@ def test_commands_name_the_distribution_that_is_installed(monkeypatch: pytest.Mo
     assert "pip install 'paimon-sql-core[spark]'" in str(missing)
     other = ModuleNotFoundError("no", name="numpy")
     assert missing_pyspark("This", other) is other
+
+
+@pytest.mark.parametrize(
+    ("installed", "warns"),
+    [
+        (("paimon_sql-0.1.0", "paimon_sql_core-0.1.0"), True),
+        (("paimon_sql-0.2.0", "paimon_sql_core-0.1.0"), True),
+        (("paimon_sql_core-0.1.0", "dbt_paimon-0.1.0"), False),
+        (("paimon_sql-0.1.0", "paimon_sql_other-0.1.0"), False),
+    ],
+)
+def test_both_distributions_in_one_environment_are_named(
+    installed: tuple[str, ...], warns: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "paimon_sql").symlink_to(ROOT / "paimon_sql")
+    for name in installed:
+        (tmp_path / f"{name}.dist-info").mkdir()
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import paimon_sql; print(paimon_sql.__file__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.startswith(str(tmp_path))
+    assert (f"paimon-sql and paimon-sql-core are both installed in {tmp_path}" in done.stderr) is warns
+    assert ("pip uninstall -y paimon-sql paimon-sql-core" in done.stderr) is warns
