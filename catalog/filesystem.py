@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from paimon_core.errors import (
     DatabaseExistsError,
@@ -19,7 +20,7 @@ from paimon_core.errors import (
 )
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.side_by_side import side_by_side
-from paimon_core.lazy import cached_property
+from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import schema_ids
@@ -31,13 +32,20 @@ from paimon_sql.catalog.base import (
     check_is_empty,
     check_new_database,
 )
-from paimon_sql.catalog.definition_files import DefinitionFiles, KeptInFiles, ViewsInFiles
 from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, KeepsFunctions, KeepsViews
 from paimon_sql.catalog.folders import DATABASE_SUFFIX, LOCATION, Folders
 from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.named_tables import CatalogTables, Registry
-from paimon_sql.catalog.replacing import between
 from paimon_sql.catalog.schema_files import SchemaFiles, follow_name
+
+if TYPE_CHECKING:
+    from paimon_sql.catalog.definition_files import DefinitionFiles, KeptInFiles, ViewsInFiles
+    from paimon_sql.catalog.replacing import between
+else:
+    between = ImportedOnCall("paimon_sql.catalog.replacing", "between")
+    DefinitionFiles = ImportedOnCall("paimon_sql.catalog.definition_files", "DefinitionFiles")
+    KeptInFiles = ImportedOnCall("paimon_sql.catalog.definition_files", "KeptInFiles")
+    ViewsInFiles = ImportedOnCall("paimon_sql.catalog.definition_files", "ViewsInFiles")
 
 _LOG = logging.getLogger(__name__)
 

@@ -33,7 +33,6 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
 from paimon_core.io.side_by_side import both
 from paimon_core.lazy import ImportedOnCall
-from paimon_core.materialized_table import check_definition, is_materialized_table
 from paimon_core.object_table import is_object_table, object_schema, refuse_object_table
 from paimon_core.options import (
     DISABLED,
@@ -47,7 +46,6 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.allowed import Allowed
-from paimon_core.store.branches import branch_schema, check_lending_branches, open_branch
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.features import check_iceberg_catalogs
 from paimon_core.store.schemas import latest_schema, schema_ids
@@ -56,13 +54,15 @@ from paimon_core.store.table_store import IcebergCatalogs, TableStore, Watcher
 from paimon_core.table import Table, storage_publisher
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.option_values import TABLE_DEFAULT
-from paimon_sql.catalog.replacing import complete, new_suffix, take_place
 
 if TYPE_CHECKING:
     from paimon_core.iceberg.follow import follow_rename, keep_up
     from paimon_core.maintenance.done_partitions import check_report
+    from paimon_core.materialized_table import check_definition, is_materialized_table
+    from paimon_core.store.branches import branch_schema, check_lending_branches, open_branch
     from paimon_core.store.ddl.new_schema import check_schema, replacing_schema, same_partitions
     from paimon_core.store.ddl.schema_changes import SchemaChange, apply_changes, keep_columns
+    from paimon_sql.catalog.replacing import complete, new_suffix, take_place
 else:
     apply_changes = ImportedOnCall("paimon_core.store.ddl.schema_changes", "apply_changes")
     keep_columns = ImportedOnCall("paimon_core.store.ddl.schema_changes", "keep_columns")
@@ -72,6 +72,14 @@ else:
     follow_rename = ImportedOnCall("paimon_core.iceberg.follow", "follow_rename")
     keep_up = ImportedOnCall("paimon_core.iceberg.follow", "keep_up")
     check_report = ImportedOnCall("paimon_core.maintenance.done_partitions", "check_report")
+    check_definition = ImportedOnCall("paimon_core.materialized_table", "check_definition")
+    is_materialized_table = ImportedOnCall("paimon_core.materialized_table", "is_materialized_table")
+    branch_schema = ImportedOnCall("paimon_core.store.branches", "branch_schema")
+    check_lending_branches = ImportedOnCall("paimon_core.store.branches", "check_lending_branches")
+    open_branch = ImportedOnCall("paimon_core.store.branches", "open_branch")
+    complete = ImportedOnCall("paimon_sql.catalog.replacing", "complete")
+    new_suffix = ImportedOnCall("paimon_sql.catalog.replacing", "new_suffix")
+    take_place = ImportedOnCall("paimon_sql.catalog.replacing", "take_place")
 
 _LOG = logging.getLogger(__name__)
 _ALTER_ATTEMPTS = 10

@@ -5,7 +5,6 @@ One message for all of them contains the command that installs them."""
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import PackageNotFoundError, distribution
 from types import ModuleType
 
 from paimon_core.errors import UnsupportedFeatureError
@@ -45,6 +44,8 @@ def install_command(extra: str) -> str:
 
 
 def _has(name: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415  takes long, only for the error
+
     try:
         return bool(distribution(name))
     except PackageNotFoundError:

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from paimon_core.errors import NoPrivilegeError
-from paimon_core.expressions.shown import Shown
+
+if TYPE_CHECKING:
+    from paimon_core.expressions.shown import Shown
 
 
 class Rights(Protocol):

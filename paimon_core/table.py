@@ -11,15 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
-from paimon_core.commit.draft import CommitInfo, Once
-from paimon_core.commit.planned import Planned
-from paimon_core.commit.publish import Publisher, publisher_for
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.jobs import Executor, Job, TaskT
 from paimon_core.lazy import ImportedOnCall
-from paimon_core.lsm.compaction import last_level
 from paimon_core.metrics import BUCKETS_DUE
 from paimon_core.options import (
     BUCKET,
@@ -33,35 +29,39 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.scan.changes.increment import Increment
-from paimon_core.scan.changes.plan import plan_increment
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.fallback import plan_with_fallback
-from paimon_core.scan.partitions import partition_counts, partition_rows
 from paimon_core.scan.plan import Plan, skips_level_0
 from paimon_core.scan.time_travel import files_since, resolve_snapshot, store_at
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.message import BucketState, CommitMessage, WriteResult, written_messages
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import CommitKind, Operation, Snapshot
-from paimon_core.spec.statistics import TableStatistics
 from paimon_core.store.features import check_selectable, check_writable
 from paimon_core.store.manifests import data_manifests, live_columns, max_sequence_number
 from paimon_core.store.named_files import files_of
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_for_read, latest_snapshot
-from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
 from paimon_core.tracing import span
 
 if TYPE_CHECKING:
     from paimon_core.commit.changes import Overwrite
     from paimon_core.commit.commit import abort, commit_statistics
+    from paimon_core.commit.draft import CommitInfo, info_of_once
     from paimon_core.commit.indexed import commit_indexed
     from paimon_core.commit.once import check_not_made
+    from paimon_core.commit.planned import Planned
+    from paimon_core.commit.publish import Publisher, publisher_for
     from paimon_core.commit.same_table import check_table
+    from paimon_core.lsm.compaction import last_level
     from paimon_core.maintenance.after_commit import maintain
     from paimon_core.maintenance.chain_tables import drop_outdated
+    from paimon_core.scan.changes.plan import plan_increment
+    from paimon_core.scan.partitions import partition_counts, partition_rows
+    from paimon_core.spec.message import BucketState, CommitMessage, WriteResult, written_messages
+    from paimon_core.spec.statistics import TableStatistics
     from paimon_core.store.ddl.option_changes import check_option_set
+    from paimon_core.store.statistics import read_statistics
     from paimon_core.system_tables.registry import read_system_table, system_table_schema
     from paimon_core.versions import FileVersions, TableVersions
     from paimon_core.write.bucket_moves import BucketMoves, write_store
@@ -84,6 +84,16 @@ else:
     write_store = ImportedOnCall("paimon_core.write.bucket_moves", "write_store")
     AssignmentBase = ImportedOnCall("paimon_core.write.buckets.dynamic", "AssignmentBase")
     due_buckets = ImportedOnCall("paimon_core.write.compaction.job", "due_buckets")
+    CommitInfo = ImportedOnCall("paimon_core.commit.draft", "CommitInfo")
+    info_of_once = ImportedOnCall("paimon_core.commit.draft", "info_of_once")
+    Planned = ImportedOnCall("paimon_core.commit.planned", "Planned")
+    publisher_for = ImportedOnCall("paimon_core.commit.publish", "publisher_for")
+    plan_increment = ImportedOnCall("paimon_core.scan.changes.plan", "plan_increment")
+    partition_counts = ImportedOnCall("paimon_core.scan.partitions", "partition_counts")
+    partition_rows = ImportedOnCall("paimon_core.scan.partitions", "partition_rows")
+    read_statistics = ImportedOnCall("paimon_core.store.statistics", "read_statistics")
+    written_messages = ImportedOnCall("paimon_core.spec.message", "written_messages")
+    last_level = ImportedOnCall("paimon_core.lsm.compaction", "last_level")
 
 _T = TypeVar("_T")
 
@@ -259,13 +269,13 @@ class Table:
                 f"on, such as the number of a batch, and '{STREAM_COMMIT_USER.key}' must be set to a name that no "
                 "other stream uses."
             )
-        return CommitInfo(user=user, identifier=identifier, operation=operation, once=Once.FREE)
+        return info_of_once(user, identifier, operation, follows=False)
 
     def stream_commit_info(self, query: str, epoch: int, operation: Operation) -> CommitInfo:
         """Return the commit info of an epoch of a streaming query. It is made once."""
         prefix = self.store.options[COMMIT_USER_PREFIX]
         user = self._of_this_use(STREAM_COMMIT_USER) or (f"{prefix}_{query}" if prefix else query)
-        return CommitInfo(user=user, identifier=epoch, operation=operation, once=Once.FOLLOWING)
+        return info_of_once(user, epoch, operation, follows=True)
 
     def _of_this_use(self, option: Option[_T]) -> _T:
         """Return the value of an option for one stream only: if it is in the table's schema, all writers would share

@@ -10,8 +10,6 @@ Source: `FileBasedPrivilegeManager` of Paimon 2.0.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.types import VALUE_KIND, arrow_schema
-from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import AlreadyExistsError, InvalidOptionError, NoPrivilegeError, NotFoundError
 from paimon_core.io.file_io import FileIO
 from paimon_core.jobs import Job, ResultT, TaskT
@@ -33,18 +30,28 @@ from paimon_core.store.cache import MetadataCache
 from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_sql.catalog.privileges.rules import ANONYMOUS, ROOT, Grants, Privilege, is_within
+from paimon_sql.catalog.privileges.rules import ANONYMOUS, ROOT, Privilege
 from paimon_sql.catalog.schema_files import publish_schema
 
 if TYPE_CHECKING:
+    from hashlib import sha256
+    from hmac import compare_digest
+
+    from paimon_core.commit.draft import CommitInfo
     from paimon_core.insert import insert_rows
     from paimon_core.store.ddl.new_schema import new_table_schema
     from paimon_core.write.writer import open_writer, written
+    from paimon_sql.catalog.privileges.rules import Grants, is_within
 else:
+    sha256 = ImportedOnCall("hashlib", "sha256")  # loads OpenSSL
+    compare_digest = ImportedOnCall("hmac", "compare_digest")
     new_table_schema = ImportedOnCall("paimon_core.store.ddl.new_schema", "new_table_schema")
     insert_rows = ImportedOnCall("paimon_core.insert", "insert_rows")
     open_writer = ImportedOnCall("paimon_core.write.writer", "open_writer")
     written = ImportedOnCall("paimon_core.write.writer", "written")
+    CommitInfo = ImportedOnCall("paimon_core.commit.draft", "CommitInfo")
+    Grants = ImportedOnCall("paimon_sql.catalog.privileges.rules", "Grants")
+    is_within = ImportedOnCall("paimon_sql.catalog.privileges.rules", "is_within")
 
 Row = tuple[Any, ...]
 _USERS, _GRANTS, _ENTITY = "user.sys", "privilege.sys", "USER"
@@ -104,7 +111,7 @@ class Accounts:
     def grants(self, account: Account) -> Grants:
         """Return the present privileges of a user. Raises `NoPrivilegeError` for a wrong password."""
         known = next((row[1] for row in self._rows(_USERS) if row[0] == account.user), None)
-        if known is None or not hmac.compare_digest(known, account.sha256):
+        if known is None or not compare_digest(known, account.sha256):
             raise NoPrivilegeError(
                 f"User {account.user} not found, or password incorrect, in the warehouse {self.warehouse}: give the "
                 "catalog the options 'user' and 'password'."
@@ -230,4 +237,4 @@ def _schema(name: str) -> TableSchema:
 
 
 def _sha256(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()
+    return sha256(text.encode()).digest()

@@ -64,6 +64,12 @@ class CommitInfo:
             Operation(self.operation)  # raises ValueError
 
 
+def info_of_once(user: str, identifier: int, operation: Operation | None, *, follows: bool) -> CommitInfo:
+    """Return the info of a commit that is made once. `follows`: it is one of a series that begins with identifier 0."""
+    once = Once.FOLLOWING if follows else Once.FREE
+    return CommitInfo(user=user, identifier=identifier, operation=operation, once=once)
+
+
 @dataclass(frozen=True, slots=True)
 class _Lists:
     """Names and sizes of the manifest lists of a snapshot."""

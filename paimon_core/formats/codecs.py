@@ -10,6 +10,8 @@ from paimon_core.options import FILE_COMPRESSION, Option, TableOptions
 
 T = TypeVar("T")
 
+ORC_CODECS = {"none": "uncompressed"} | {c: c for c in ("uncompressed", "zlib", "snappy", "lz4", "zstd")}
+
 
 def codec(options: TableOptions, known: Mapping[str, T], format_name: str, own: Option[str] | None = None) -> T:
     """Return the value in `known` for the codec that the options name.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +12,11 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.formats.avro.data_files import AvroFormat
 from paimon_core.formats.file_format import FileFormat
-from paimon_core.formats.orc.data_files import OrcFormat, holds_times
 from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.formats.parquet.settings import BLOCK_SIZE
 from paimon_core.formats.parquet.settings import CODECS as PARQUET_CODECS
-from paimon_core.formats.text.csv import CsvLayout
-from paimon_core.formats.text.data_files import TextFormat
-from paimon_core.formats.text.json import JsonLayout
-from paimon_core.formats.text.lines import LinesLayout
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import (
     CHANGELOG_FILE_COMPRESSION,
     CHANGELOG_FILE_FORMAT,
@@ -42,8 +36,49 @@ from paimon_core.options.option import Option
 from paimon_core.options.support import WRITTEN_FORMATS
 from paimon_core.spec.types import DataField, VectorType
 
-_TEXTS = (TextFormat(CsvLayout()), TextFormat(JsonLayout()), TextFormat(LinesLayout()))
-_ALL: tuple[FileFormat, ...] = (ParquetFormat(), OrcFormat(), AvroFormat(), *_TEXTS)
+if TYPE_CHECKING:
+    from paimon_core.formats.avro.data_files import AvroFormat
+    from paimon_core.formats.orc.data_files import OrcFormat, holds_times
+    from paimon_core.formats.text.csv import CsvLayout
+    from paimon_core.formats.text.data_files import TextFormat
+    from paimon_core.formats.text.json import JsonLayout
+    from paimon_core.formats.text.lines import LinesLayout
+else:
+    AvroFormat = ImportedOnCall("paimon_core.formats.avro.data_files", "AvroFormat")
+    OrcFormat = ImportedOnCall("paimon_core.formats.orc.data_files", "OrcFormat")
+    holds_times = ImportedOnCall("paimon_core.formats.orc.data_files", "holds_times")
+    CsvLayout = ImportedOnCall("paimon_core.formats.text.csv", "CsvLayout")
+    TextFormat = ImportedOnCall("paimon_core.formats.text.data_files", "TextFormat")
+    JsonLayout = ImportedOnCall("paimon_core.formats.text.json", "JsonLayout")
+    LinesLayout = ImportedOnCall("paimon_core.formats.text.lines", "LinesLayout")
+
+
+class _Formats(Mapping[str, FileFormat]):
+    """Formats by name. The first use of a format imports it: most tables have one."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], FileFormat]]) -> None:
+        self._makers = makers
+        self._made: dict[str, FileFormat] = {}
+
+    def __getitem__(self, name: str) -> FileFormat:
+        found = self._made.get(name)
+        return self._made.setdefault(name, self._makers[name]()) if found is None else found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+_TEXTS: Mapping[str, Callable[[], FileFormat]] = {
+    "csv": lambda: TextFormat(CsvLayout()),
+    "json": lambda: TextFormat(JsonLayout()),
+    "text": lambda: TextFormat(LinesLayout()),
+}
 _PER_LEVEL = (
     (FILE_FORMAT, FILE_FORMAT_PER_LEVEL),
     (FILE_COMPRESSION, FILE_COMPRESSION_PER_LEVEL),
@@ -52,8 +87,8 @@ _PER_LEVEL = (
 _OF_CHANGELOG: tuple[Option[Any], ...] = (CHANGELOG_FILE_FORMAT, CHANGELOG_FILE_COMPRESSION, CHANGELOG_STATS_MODE)
 _CODEC_ENDINGS = {"zstd": "zst", "gzip": "gz", "bzip2": "bz2"}
 COMPRESSED_ENDINGS = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
-TEXTS = tuple(f.extension for f in _TEXTS)
-FORMATS: Mapping[str, FileFormat] = MappingProxyType({f.extension: f for f in _ALL})
+TEXTS = tuple(_TEXTS)
+FORMATS: Mapping[str, FileFormat] = _Formats({"parquet": ParquetFormat, "orc": OrcFormat, "avro": AvroFormat, **_TEXTS})
 
 
 def write_format(options: TableOptions) -> FileFormat:

@@ -11,19 +11,24 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from paimon_core.arrow.binary_rows import scalar_value
 from paimon_core.errors import InvalidOptionError
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import STATS_KEEP_FIRST_N, STATS_MODE, TableOptions
 from paimon_core.options.option import stats_mode
 from paimon_core.spec.kinds import FLOATS, STRINGS, TEXTS
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, SimpleStats, encode_stats
 from paimon_core.spec.types import NESTED_KINDS, DataField, DataType, DecimalType, Kind, StoredTimeType, TimeType
+
+if TYPE_CHECKING:
+    from paimon_core.arrow.binary_rows import scalar_value
+else:
+    scalar_value = ImportedOnCall("paimon_core.arrow.binary_rows", "scalar_value")
 
 _EXACT = Context(prec=80)
 _SURROGATES = range(0xD800, 0xE000)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.orc as po
 import pyarrow.parquet as pq
 
 from paimon_core.errors import CorruptFileError, UnreadableFileError
-from paimon_core.formats.orc.layout import check_tail
 from paimon_core.io.file_io import FileIO
+from paimon_core.lazy import ImportedOnCall
+
+if TYPE_CHECKING:
+    from pyarrow.orc import ORCFile
+
+    from paimon_core.formats.orc.layout import check_tail
+else:
+    ORCFile = ImportedOnCall("pyarrow.orc", "ORCFile")
+    check_tail = ImportedOnCall("paimon_core.formats.orc.layout", "check_tail")
 
 _MOST = 100  # characters of a name: a footer may hold any text
 
@@ -23,7 +31,7 @@ def writer_of(source: pa.NativeFile) -> str:
         if source.read(3) != b"ORC":
             return _plain(pq.read_metadata(source).created_by or "")
         check_tail(source)
-        file = po.ORCFile(source)
+        file = ORCFile(source)
         return _plain(file.software_version or file.writer)
     except (pa.ArrowException, OSError, ValueError, AttributeError):
         return ""

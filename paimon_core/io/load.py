@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import pickle
 import re
-import secrets
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -23,12 +20,15 @@ from paimon_core.lazy import ImportedOnCall
 from paimon_core.secrets import is_secret, without_secrets
 
 if TYPE_CHECKING:
+    from hmac import digest
+
     from paimon_core.io.cached import with_cache
     from paimon_core.io.fsspec import FsspecFileIO, url_options
     from paimon_core.io.hdfs import HdfsFileIO
     from paimon_core.io.objects.clients import check_installed
     from paimon_core.io.objects.store import ObjectStoreFileIO
 else:
+    digest = ImportedOnCall("hmac", "digest")  # loads OpenSSL
     with_cache = ImportedOnCall("paimon_core.io.cached", "with_cache")
     ObjectStoreFileIO = ImportedOnCall("paimon_core.io.objects.store", "ObjectStoreFileIO")
     check_installed = ImportedOnCall("paimon_core.io.objects.clients", "check_installed")
@@ -38,7 +38,7 @@ else:
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _PASSTHROUGH = "fsspec."
-_SALT = secrets.token_bytes(16)
+_SALT = os.urandom(16)
 _STORAGE_OPTIONS = (_PASSTHROUGH, "hadoop.", "spark.hadoop.", *(p for prefixes in PREFIXES.values() for p in prefixes))
 _FILE_URI = re.compile(r"file:(?://(?P<host>[^/]*)(?=/))?(?P<path>/(?!/).*)", re.IGNORECASE | re.DOTALL)
 
@@ -86,7 +86,7 @@ def same_storage(io: FileIO) -> str:
 
     The text shows nothing about the settings of the storage.
     """
-    return hmac.new(_SALT, pickle.dumps(io), hashlib.sha256).hexdigest()[:16]
+    return digest(_SALT, pickle.dumps(io), "sha256").hex()[:16]
 
 
 def check_no_secrets(table: str, options: Mapping[str, str]) -> None:

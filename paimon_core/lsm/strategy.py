@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from paimon_core.lsm.compaction import CompactUnit, LevelRun, max_level, pick_full, pick_universal, pick_young
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import (
     CHANGELOG_PRODUCER,
     DELETION_VECTOR_MERGE_ON_READ,
@@ -37,6 +38,14 @@ from paimon_core.options import (
     TOTAL_SIZE_THRESHOLD,
     TableOptions,
 )
+
+if TYPE_CHECKING:
+    from paimon_core.lsm.compaction import CompactUnit, LevelRun, max_level, pick_full, pick_universal, pick_young
+else:
+    max_level = ImportedOnCall("paimon_core.lsm.compaction", "max_level")
+    pick_full = ImportedOnCall("paimon_core.lsm.compaction", "pick_full")
+    pick_universal = ImportedOnCall("paimon_core.lsm.compaction", "pick_universal")
+    pick_young = ImportedOnCall("paimon_core.lsm.compaction", "pick_young")
 
 
 class Strategy(StrEnum):

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.orc as po
 import pyarrow.parquet as pq
 
 from paimon_core.arrow.evolution import conform, sources_of
@@ -31,14 +30,11 @@ from paimon_core.errors import (
 from paimon_core.formats.avro.codecs import InflatedError, UnknownCodecError, most_content
 from paimon_core.formats.avro.container import SHORT_SCHEMA, ContainerReader
 from paimon_core.formats.avro.records import RecordCodec, write_records
-from paimon_core.formats.codecs import known_codec
-from paimon_core.formats.orc.data_files import CODECS as ORC_CODECS
-from paimon_core.formats.orc.data_files import stored_schema
-from paimon_core.formats.orc.layout import check_tail, unpacks_to_more
-from paimon_core.formats.orc.stripe_checks import check_stripe
+from paimon_core.formats.codecs import ORC_CODECS, known_codec
 from paimon_core.formats.parquet.page_checks import checked_footer
 from paimon_core.formats.parquet.settings import CODECS as PARQUET_CODECS
 from paimon_core.formats.writers import writer_of
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.manifests.avro_resolution import Resolution, resolve
 from paimon_core.options import MANIFEST_COMPRESSION, MANIFEST_FORMAT, TableOptions
 from paimon_core.spec.avro_types import AvroType, UnfamiliarSchemaError
@@ -56,6 +52,21 @@ from paimon_core.spec.types import (
     RowType,
     TimeType,
 )
+
+if TYPE_CHECKING:
+    from pyarrow.orc import ORCFile
+    from pyarrow.orc import write_table as write_orc
+
+    from paimon_core.formats.orc.data_files import stored_schema
+    from paimon_core.formats.orc.layout import check_tail, unpacks_to_more
+    from paimon_core.formats.orc.stripe_checks import check_stripe
+else:
+    ORCFile = ImportedOnCall("pyarrow.orc", "ORCFile")
+    write_orc = ImportedOnCall("pyarrow.orc", "write_table")
+    stored_schema = ImportedOnCall("paimon_core.formats.orc.data_files", "stored_schema")
+    check_tail = ImportedOnCall("paimon_core.formats.orc.layout", "check_tail")
+    unpacks_to_more = ImportedOnCall("paimon_core.formats.orc.layout", "unpacks_to_more")
+    check_stripe = ImportedOnCall("paimon_core.formats.orc.stripe_checks", "check_stripe")
 
 VERSION = Column("_VERSION", "version", "int")
 _VERSION = DataField(id=-1, name="_VERSION", type=INT.with_nullable(False))
@@ -93,7 +104,7 @@ def encode_columns(record: Record[Any], version: int, values: Iterable[Any], for
     schema = arrow_schema([_VERSION, *_fields(record)])
     sink = pa.BufferOutputStream()
     if format_name == "orc":
-        po.write_table(pa.Table.from_pylist(rows, stored_schema(schema)), sink, compression=coded)
+        write_orc(pa.Table.from_pylist(rows, stored_schema(schema)), sink, compression=coded)
     else:
         table = pa.Table.from_pylist(rows, schema)
         pq.write_table(table, sink, compression=coded, store_schema=False, write_page_checksum=True)
@@ -223,7 +234,7 @@ def _bounded_columns(data: bytes) -> pa.Table:
             check_stripe(source, tail, stripe)
         if unpacks_to_more(source, most_content(len(data))):  # readers unpack whole stripes
             raise InflatedError
-    file = po.ORCFile(source) if is_orc else pq.ParquetFile(source, page_checksum_verification=True)
+    file = ORCFile(source) if is_orc else pq.ParquetFile(source, page_checksum_verification=True)
     rows = file.nrows if is_orc else file.metadata.num_rows
     if rows > len(data):  # each row contains the name of a file
         raise ValueError(f"it claims {rows} rows in {len(data)} bytes")

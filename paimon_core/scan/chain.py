@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, only_on
-from paimon_core.lazy import cached_property
+from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.options import CHAIN_PARTITION_KEYS, CHAIN_TABLE, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH, Option
 from paimon_core.scan.plan import Plan, plan_scan
 from paimon_core.scan.time_travel import is_time_travel
@@ -23,12 +23,16 @@ from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import FileKind, ManifestEntry
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit, SplitKind
-from paimon_core.store.branches import open_branch
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import list_schemas
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.store.branches import open_branch
+else:
+    open_branch = ImportedOnCall("paimon_core.store.branches", "open_branch")
 
 Rank = tuple[Any, ...]  # compares in the order of a chain
 

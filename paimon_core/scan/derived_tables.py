@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,15 +27,20 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.constants import text_constants
 from paimon_core.expressions.predicate import Predicate, only_on
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.rows import ROW_UPDATE_BEFORE, concat_batches
 from paimon_core.options import READ_SEQUENCE_NUMBER, ROW_TRACKING
-from paimon_core.scan.changes.read import read_changes
 from paimon_core.scan.described_blobs import with_values
 from paimon_core.scan.read import read_split
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, STRING, CollectionType, DataField, Kind, TimeType
 from paimon_core.store.data.row_tracking import tracking_fields
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.scan.changes.read import read_changes
+else:
+    read_changes = ImportedOnCall("paimon_core.scan.changes.read", "read_changes")
 
 ROW_KIND = "rowkind"
 _KINDS = text_constants("+I", "-U", "+U", "-D")

@@ -23,10 +23,10 @@ from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.formats.registry import format_name
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
 from paimon_core.options.support import may_be_shredded
 from paimon_core.scan.derived_tables import DerivedTable
-from paimon_core.scan.footers import engines_read_alike
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.files import keys_asked_for
 from paimon_core.spec.kinds import INTEGERS
@@ -40,6 +40,9 @@ from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
     from paimon_core.io.objects.hadoop_reader import HadoopReader
+    from paimon_core.scan.footers import engines_read_alike
+else:
+    engines_read_alike = ImportedOnCall("paimon_core.scan.footers", "engines_read_alike")
 
 _CONNECTOR_BYTES = 2**23  # the average size of files that a connector of Hadoop reads
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # limits of one lookup

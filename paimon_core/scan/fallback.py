@@ -4,18 +4,26 @@ branch has (`scan.primary-branch`), and partitions of chain tables."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
 from paimon_core.expressions.predicate import Predicate
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import SCAN_FALLBACK_BRANCH, SCAN_PRIMARY_BRANCH
 from paimon_core.scan.chain import chain_files, is_chain, plan_chain
 from paimon_core.scan.plan import Plan, plan_scan
 from paimon_core.scan.time_travel import is_time_travel, resolve_snapshot
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.branches import have_same_columns, open_branch, open_lending_branch
 from paimon_core.store.manifests import live_files
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.store.branches import have_same_columns, open_branch, open_lending_branch
+else:
+    have_same_columns = ImportedOnCall("paimon_core.store.branches", "have_same_columns")
+    open_branch = ImportedOnCall("paimon_core.store.branches", "open_branch")
+    open_lending_branch = ImportedOnCall("paimon_core.store.branches", "open_lending_branch")
 
 
 def plan_with_fallback(

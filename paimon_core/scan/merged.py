@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, key_value_fields
 from paimon_core.expressions.predicate import Predicate, only_on, renamed
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.engines.registry import columns_to_merge
 from paimon_core.lsm.runs import sections
-from paimon_core.scan.partitions import decoded_partitions
 from paimon_core.scan.postponed import merge_with_postponed
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField
 from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.scan.partitions import decoded_partitions
+else:
+    decoded_partitions = ImportedOnCall("paimon_core.scan.partitions", "decoded_partitions")
 
 SYSTEM_COLUMNS = (SEQUENCE_NUMBER, VALUE_KIND)
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.columns import int64_array
 from paimon_core.arrow.types import SEQUENCE_NUMBER
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.diff import shared_words
 from paimon_core.lsm.merge import MergeSpec, merge_rows, merge_runs
 from paimon_core.lsm.rows import concat_batches
@@ -24,8 +26,12 @@ from paimon_core.spec.manifest import BucketKey, ManifestEntry
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.data.bucket_files import BucketFiles
-from paimon_core.store.data.postponed_files import arrival_order
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.store.data.postponed_files import arrival_order
+else:
+    arrival_order = ImportedOnCall("paimon_core.store.data.postponed_files", "arrival_order")
 
 Partitions = dict[bytes, list[ManifestEntry]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -11,8 +12,8 @@ from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, arrow_schema
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.indexes.global_index.grouped_rows import decode_row_ids
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
-from paimon_core.scan.changes.read import read_changes
 from paimon_core.scan.described_blobs import with_values
 from paimon_core.scan.merged import merged_rows
 from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
@@ -21,12 +22,19 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField, cheap_field
-from paimon_core.store.branches import open_lending_branch
 from paimon_core.store.data.bucket_files import BucketFiles, read_ahead
-from paimon_core.store.data.evolved_files import EvolvedFiles
 from paimon_core.store.data.row_tracking import readable_fields
 from paimon_core.store.named_files import files_of
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.scan.changes.read import read_changes
+    from paimon_core.store.branches import open_lending_branch
+    from paimon_core.store.data.evolved_files import EvolvedFiles
+else:
+    read_changes = ImportedOnCall("paimon_core.scan.changes.read", "read_changes")
+    open_lending_branch = ImportedOnCall("paimon_core.store.branches", "open_lending_branch")
+    EvolvedFiles = ImportedOnCall("paimon_core.store.data.evolved_files", "EvolvedFiles")
 
 
 def read_split(

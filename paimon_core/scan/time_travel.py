@@ -9,8 +9,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING
 
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import (
     SCAN_CREATION_TIME_MILLIS,
     SCAN_FILE_CREATION_TIME_MILLIS,
@@ -36,8 +38,13 @@ from paimon_core.store.snapshots import (
     read_snapshot,
 )
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import read_tag, require_tag
 from paimon_core.time_zones import epoch_millis
+
+if TYPE_CHECKING:
+    from paimon_core.store.tags import read_tag, require_tag
+else:
+    read_tag = ImportedOnCall("paimon_core.store.tags", "read_tag")
+    require_tag = ImportedOnCall("paimon_core.store.tags", "require_tag")
 
 _OPTIONS = (*VERSIONS, *MOMENTS)
 _WATERMARK = "watermark-"  # precedes a number in VERSION AS OF

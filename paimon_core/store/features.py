@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.expressions.shown import Shown
-from paimon_core.formats.iceberg_types import iceberg_schema
-from paimon_core.lsm.record_expiry import check_time_column
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import (
     BUCKET,
     BUCKET_FUNCTION,
@@ -36,6 +34,14 @@ from paimon_core.options import (
 from paimon_core.options.support import NEW, READ, WRITE, Feature, unsupported_values
 from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.expressions.shown import Shown
+    from paimon_core.formats.iceberg_types import iceberg_schema
+    from paimon_core.lsm.record_expiry import check_time_column
+else:
+    iceberg_schema = ImportedOnCall("paimon_core.formats.iceberg_types", "iceberg_schema")
+    check_time_column = ImportedOnCall("paimon_core.lsm.record_expiry", "check_time_column")
 
 _OF_ALL: tuple[Option[Any], ...] = (BUCKET,)
 _OF_KEYS: tuple[Option[Any], ...] = (MERGE_ENGINE, CHANGELOG_PRODUCER)

@@ -7,6 +7,7 @@ expressions  expressions of pyarrow.compute as conditions
 queries      SQL on DuckDB
 following    batches of changes that a program acknowledges
 scan         which rows are read; `versions` chooses the version, `reading` reads splits
+searching    the rows with the nearest vectors
 writing      appends, upserts, overwrites, deletes, updates; `assignment` casts the rows of a program
 merging      MERGE; `matching` joins rows, `changed_rows` writes changes
 calls        procedures; `executor` runs their jobs on threads

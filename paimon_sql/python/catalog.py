@@ -26,16 +26,18 @@ from paimon_sql.catalog.base import (
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.option_values import keyword_options
-from paimon_sql.catalog.paths import PathCatalog
-from paimon_sql.catalog.system_database import read_catalog_system_table
 from paimon_sql.python.table import PaimonTable
 
 if TYPE_CHECKING:
+    from paimon_sql.catalog.paths import PathCatalog
+    from paimon_sql.catalog.system_database import read_catalog_system_table
     from paimon_sql.python.definitions import new_schema
     from paimon_sql.python.queries import run_query
 else:
     new_schema = ImportedOnCall("paimon_sql.python.definitions", "new_schema")
     run_query = ImportedOnCall("paimon_sql.python.queries", "run_query")
+    PathCatalog = ImportedOnCall("paimon_sql.catalog.paths", "PathCatalog")
+    read_catalog_system_table = ImportedOnCall("paimon_sql.catalog.system_database", "read_catalog_system_table")
 
 
 def open_catalog(

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from paimon_core.arrow.required_parts import with_required_parts
 from paimon_core.errors import UnfamiliarFormError, reason
 from paimon_core.expressions.predicate import Predicate
-from paimon_core.expressions.shown import Shown
 from paimon_core.lazy import cached_property
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields, read_derived
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
@@ -21,6 +21,9 @@ from paimon_core.spec.types import DataType
 from paimon_core.store.table_store import TableStore
 from paimon_sql.python.chars import has_chars, with_spaces
 from paimon_sql.python.where.condition import Condition
+
+if TYPE_CHECKING:
+    from paimon_core.expressions.shown import Shown
 
 _AHEAD = 4  # batches of a split that wait for their turn
 _POLL_SECONDS = 0.1

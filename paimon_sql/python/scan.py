@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
-from paimon_core.arrow.nearest import SEARCH_SCORE, VectorQuery, merged, nearest
 from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS, arrow_schema, plain_schema
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
-from paimon_core.expressions.shown import Shown
 from paimon_core.lazy import ImportedOnCall, cached_property
-from paimon_core.optional_packages import missing_package
 from paimon_core.options import DATA_EVOLUTION
-from paimon_core.rights import AskedRights
-from paimon_core.scan.aggregates import Aggregate, aggregate
 from paimon_core.scan.changes.increment import Increment
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.execution import check_full_scan, check_row_positions, is_answered_by_partitions
-from paimon_core.scan.limits import first_rows
 from paimon_core.scan.metadata_columns import metadata_fields
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.splits import spread
-from paimon_core.scan.vector_search import indexed_search, search_file, with_scores
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.spec.types import NESTED_KINDS, DataField, Kind, cheap_field
@@ -43,9 +34,23 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from paimon_core.expressions.shown import Shown
+    from paimon_core.optional_packages import missing_package
+    from paimon_core.rights import AskedRights
+    from paimon_core.scan.aggregates import Aggregate, aggregate
+    from paimon_core.scan.limits import first_rows
     from paimon_sql.python.dataset import TableDataset
+    from paimon_sql.python.searching import compared_rows, indexed_rows, vector_query
 else:
     TableDataset = ImportedOnCall("paimon_sql.python.dataset", "TableDataset")
+    missing_package = ImportedOnCall("paimon_core.optional_packages", "missing_package")
+    AskedRights = ImportedOnCall("paimon_core.rights", "AskedRights")
+    Aggregate = ImportedOnCall("paimon_core.scan.aggregates", "Aggregate")
+    aggregate = ImportedOnCall("paimon_core.scan.aggregates", "aggregate")
+    vector_query = ImportedOnCall("paimon_sql.python.searching", "vector_query")
+    compared_rows = ImportedOnCall("paimon_sql.python.searching", "compared_rows")
+    indexed_rows = ImportedOnCall("paimon_sql.python.searching", "indexed_rows")
+    first_rows = ImportedOnCall("paimon_core.scan.limits", "first_rows")
 
 
 @dataclass(frozen=True)
@@ -135,19 +140,12 @@ class TableScan:
         `ColumnNotFoundError`, `InvalidOptionError` for a search that does not fit the column, `InvalidDataError` for an
         array of another length than `vector`; else as `to_batches`.
         """
-        field = next((f for f in scan_fields(self.table, self.derived) if f.name == column), None)
-        if field is None:
-            raise ColumnNotFoundError(f"Table {self.table.name} has no column {column!r} to search in.")
-        if self.limit is not None:
-            raise InvalidOptionError(
-                f"A scan with limit {self.limit} cannot be searched: give the number of rows as k."
-            )
-        given = {**({} if metric is None else {"metric": metric}), **(options or {})}
-        query = VectorQuery.of(field, vector, k, given, self.table.store.options.values)
+        query = vector_query(self, column, vector, k, metric, options)
         wider = self if column in self.columns else replace(self, columns=(*self.columns, column))
-        if self._is_indexed:
-            return _searched(wider, query, self.columns)
-        return nearest(wider._batches(), query, wider.schema).select([*self.columns, SEARCH_SCORE])
+        if not self._is_indexed:
+            return compared_rows(wider, query, self.columns)
+        has_condition = wider._evaluated is not None
+        return indexed_rows(wider, wider._plan, wider._reader, query, self.columns, has_condition=has_condition)
 
     @property
     def _is_indexed(self) -> bool:
@@ -254,29 +252,6 @@ class TableScan:
         fields = derived_fields(self.table.store, self.derived)
         flat = (f for f in fields if f.type.kind not in (*NESTED_KINDS, Kind.BLOB))
         return next(flat, cheap_field(fields)).name
-
-
-def _searched(scan: TableScan, query: VectorQuery, asked: Sequence[str]) -> pa.Table:
-    """Return the asked columns of the nearest rows of a scan, by indexes where they cover the rows."""
-    found = indexed_search(scan.table.store, scan._plan, query)
-    reader, has_condition = scan._reader, scan._evaluated is not None
-    splits = list(spread(found.rest, pa.cpu_count()))
-    compared = nearest(in_order(reader, splits, pa.cpu_count()), found.query, scan.schema)
-    compared = compared.select([*asked, SEARCH_SCORE])
-    if not found.probes:
-        return compared
-
-    def rows(split: DataSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return replace(reader, schema=replace(scan, columns=tuple(names)).schema).batches(split)
-
-    with ThreadPoolExecutor(pa.cpu_count()) as pool:
-        search = partial(search_file, scan.table.store, found.query, rows, has_condition)
-        ids, scores = found.chosen(list(pool.map(search, found.probes)))
-    names = [*(c for c in asked if c != ROW_ID), ROW_ID]
-    batches = [b for split in found.splits_of(ids) for b in rows(split, names)]
-    schema = replace(scan, columns=tuple(names)).schema
-    indexed = with_scores(pa.Table.from_batches(batches, schema), ids, scores)
-    return merged([compared, indexed.select(compared.schema.names).cast(compared.schema)], query.limit)
 
 
 def new_scan(

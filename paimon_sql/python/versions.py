@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.changes.increment import (
     BETWEEN,
@@ -19,8 +20,12 @@ from paimon_core.scan.time_travel import is_time_travel, overridden, resolve_sna
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import read_tag
 from paimon_core.table import Table
+
+if TYPE_CHECKING:
+    from paimon_core.store.tags import read_tag
+else:
+    read_tag = ImportedOnCall("paimon_core.store.tags", "read_tag")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

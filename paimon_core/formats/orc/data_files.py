@@ -15,7 +15,7 @@ from paimon_core.arrow.evolution import conform
 from paimon_core.arrow.shredded_maps import field_metadata
 from paimon_core.arrow.types import FIELD_ID, ORC_FIELD_ID, arrow_schema
 from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
-from paimon_core.formats.codecs import codec
+from paimon_core.formats.codecs import ORC_CODECS, codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.orc.layout import check_tail, read_tail
 from paimon_core.formats.orc.nested import without_char_spaces
@@ -47,7 +47,6 @@ from paimon_core.options import (
 )
 from paimon_core.spec.types import DataField, Kind, nested_types
 
-CODECS = {"none": "uncompressed", "uncompressed": "uncompressed"} | {c: c for c in ("zlib", "snappy", "lz4", "zstd")}
 _STRIPE_SIZE = Option("orc.stripe.size", memory_size, 64 * 2**20, "Bytes of a stripe.")
 _COMPRESS_SIZE = Option("orc.compress.size", memory_size, 256 * 2**10, "Bytes that are compressed at once.")
 _ROW_INDEX_STRIDE = Option("orc.row.index.stride", integer, 10_000, "Rows per entry of the row index.")
@@ -243,7 +242,7 @@ def _settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
             raise InvalidOptionError(f"Option '{option.key}' cannot be {options[option]}: use a share from 0 to 1.")
     levels = options[_ZSTD_LEVEL] or options[ZSTD_LEVEL]
     return {
-        "compression": codec(options, CODECS, "ORC", _COMPRESS),
+        "compression": codec(options, ORC_CODECS, "ORC", _COMPRESS),
         # pyarrow has these two strategies instead of levels
         "compression_strategy": options[_STRATEGY] or ("speed" if levels <= 1 else "compression"),
         "bloom_filter_columns": [numbers[name] for name in filtered] or None,

@@ -23,7 +23,6 @@ from paimon_core.options import CHANGELOG_PRODUCER, INCREMENTAL_SCAN_MODE, INCRE
 from paimon_core.options import SCAN_MODE as STARTUP_MODE
 from paimon_core.options.scan_modes import between
 from paimon_core.spec.snapshot import CommitKind, Snapshot
-from paimon_core.store.changelogs import list_changelogs
 from paimon_core.store.snapshots import (
     earliest_snapshot,
     find_snapshot,
@@ -32,15 +31,20 @@ from paimon_core.store.snapshots import (
     read_snapshot,
 )
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tag_periods import tag_period
-from paimon_core.store.tags import read_tag, readable_tags
 from paimon_core.time_zones import epoch_millis
 
 if TYPE_CHECKING:
+    from paimon_core.store.changelogs import list_changelogs
     from paimon_core.store.ddl.usable_values import auto_tag_error, moment_error
+    from paimon_core.store.tag_periods import tag_period
+    from paimon_core.store.tags import read_tag, readable_tags
 else:
     auto_tag_error = ImportedOnCall("paimon_core.store.ddl.usable_values", "auto_tag_error")
     moment_error = ImportedOnCall("paimon_core.store.ddl.usable_values", "moment_error")
+    read_tag = ImportedOnCall("paimon_core.store.tags", "read_tag")
+    readable_tags = ImportedOnCall("paimon_core.store.tags", "readable_tags")
+    list_changelogs = ImportedOnCall("paimon_core.store.changelogs", "list_changelogs")
+    tag_period = ImportedOnCall("paimon_core.store.tag_periods", "tag_period")
 
 BETWEEN, BETWEEN_TIMESTAMP = "incremental-between", "incremental-between-timestamp"
 TO_AUTO_TAG = "incremental-to-auto-tag"

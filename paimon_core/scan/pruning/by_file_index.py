@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Mapping
+from typing import TYPE_CHECKING
 
 from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.indexes.file_index.column_index import ColumnIndex
 from paimon_core.indexes.file_index.cursor import Rows
 from paimon_core.indexes.file_index.options import indexed_names, indexed_values, value_name
 from paimon_core.indexes.file_index.registry import decode_index
-from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import FILE_INDEX_READ
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.indexes.file_indexes import has_file_index, read_file_index
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
+else:
+    IndexedColumn = ImportedOnCall("paimon_core.indexes.matching_rows", "IndexedColumn")
+    matching_rows = ImportedOnCall("paimon_core.indexes.matching_rows", "matching_rows")
 
 _MOST_ROWS = 2**31 - 1
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.expressions.derived import derived, made_by
 from paimon_core.expressions.predicate import Predicate, conjunction
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import READ_GENERATED_PRUNE
 from paimon_core.store.ddl.generated_columns import generated_of
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.expressions.derived import derived, made_by
+else:
+    derived = ImportedOnCall("paimon_core.expressions.derived", "derived")
+    made_by = ImportedOnCall("paimon_core.expressions.derived", "made_by")
 
 
 def with_generated(store: TableStore, predicate: Predicate | None) -> Predicate | None:

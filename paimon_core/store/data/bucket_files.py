@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import rows_at, without_rows
-from paimon_core.arrow.schema_evolution import Evolution
 from paimon_core.arrow.types import (
     KEY_PREFIX,
     ROW_INDEX,
@@ -37,14 +37,11 @@ from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.formats.registry import format_name, format_of_file
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.indexes.file_index.cursor import Rows
-from paimon_core.io.ahead import FilesAhead
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
-from paimon_core.io.local_copies import LocalCopies
-from paimon_core.lsm.compaction import level_runs
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
-from paimon_core.lsm.record_expiry import RecordExpiry
 from paimon_core.lsm.runs import SortedRun, in_key_order, run_age, written
 from paimon_core.lsm.strategy import holds_whole_rows
 from paimon_core.options import (
@@ -62,13 +59,26 @@ from paimon_core.store.data.counted_rows import check_counts
 from paimon_core.store.data.partition_columns import values_of_folder, with_values
 from paimon_core.store.data.row_tracking import tracking_fields, with_tracking
 from paimon_core.store.data.snapshot_ordering import in_snapshot_order
-from paimon_core.store.data.time_units import with_stored_times
 from paimon_core.store.external.other_folders import other_places
-from paimon_core.store.file_fields import fields_of_file
 from paimon_core.store.indexes.index_files import read_deletions
 from paimon_core.store.named_files import files_of
 from paimon_core.store.partitions import partition_value
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.arrow.schema_evolution import Evolution
+    from paimon_core.io.ahead import FilesAhead
+    from paimon_core.io.local_copies import LocalCopies
+    from paimon_core.lsm.compaction import level_runs
+    from paimon_core.lsm.record_expiry import RecordExpiry
+    from paimon_core.store.data.time_units import with_stored_times
+    from paimon_core.store.file_fields import fields_of_file
+else:
+    Evolution = ImportedOnCall("paimon_core.arrow.schema_evolution", "Evolution")
+    FilesAhead = ImportedOnCall("paimon_core.io.ahead", "FilesAhead")
+    with_stored_times = ImportedOnCall("paimon_core.store.data.time_units", "with_stored_times")
+    fields_of_file = ImportedOnCall("paimon_core.store.file_fields", "fields_of_file")
+    level_runs = ImportedOnCall("paimon_core.lsm.compaction", "level_runs")
 
 _LOG = logging.getLogger(__name__)
 

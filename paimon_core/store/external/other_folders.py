@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product, repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from paimon_core.arrow.binary_rows import scalar_value
 from paimon_core.errors import InvalidDataError
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.kinds import INTEGERS
 from paimon_core.spec.paths import escape_path_name
@@ -24,6 +24,11 @@ from paimon_core.spec.types import DataField, Kind
 from paimon_core.spec.value_texts import cast_text, internal_text
 from paimon_core.store.partitions import partition_value
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.arrow.binary_rows import scalar_value
+else:
+    scalar_value = ImportedOnCall("paimon_core.arrow.binary_rows", "scalar_value")
 
 _NULL_OF_PYTHON = "None"
 _ALIKE = INTEGERS | {Kind.VARCHAR}  # one text by all rules
