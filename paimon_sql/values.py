@@ -33,7 +33,7 @@ class ColumnKind:
 
 
 def with_python_times(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column with times of microseconds, which Python has."""
+    """Return a column of nanoseconds in microseconds, as Python's datetime has no nanoseconds."""
     is_fine = pa.types.is_timestamp(column.type) and column.type.unit == "ns"
     return column.cast(pa.timestamp("us", column.type.tz), safe=False) if is_fine else column
 

@@ -151,8 +151,8 @@ def _check_type(kind: str, fields: Sequence[DataField]) -> None:
     known = (*sorted(GLOBAL_INDEX_FILES), *VECTOR_INDEXES)
     if kind not in known:
         raise UnsupportedFeatureError(
-            f"Can't find global index for type: {kind}. Use one of {', '.join(known)}; this version does not support "
-            "indexes of full text, and no other indexes of vectors."
+            f"Can't find global index for type: {kind}. Use one of {', '.join(known)}: this version supports neither "
+            "full-text indexes nor other vector indexes."
         )
     if len(fields) > 1:
         raise UnsupportedFeatureError(

@@ -178,7 +178,9 @@ def with_values(
 
 
 def with_offsets(column: pa.Array) -> pa.Array:
-    """Return the column with at least one offset in nested lists and maps. Return the column itself if it has them."""
+    """Return the column with an offset in each empty nested list and map, which Arrow may leave out. Return the column
+    itself if nothing is left out.
+    """
     if not pa.types.is_nested(column.type):
         return column
     if len(column) == 0:

@@ -1,8 +1,8 @@
-"""The rules by which files with data evolution fit the live files.
+"""Conflicts of files with data evolution: a new file that has only some columns must fit the live files.
 
-1. A file of columns has the rows of a live range, and all files of a range have exactly the same rows. A `.blob` or
-   `.vector.FORMAT` file has rows of one range.
-2. No other commit has written one of its columns since the version in which its rows were read.
+1. It has exactly the rows of a live range, as all files of the range have. A `.blob` or `.vector.FORMAT` file may have
+   a part of these rows.
+2. No other commit has written one of its columns since the version that the writer read.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Made:
 
     @property
     def may_skip(self) -> bool:
-        """Return whether the function may see another wall clock than the value's."""
+        """Return whether the function may see a later wall clock, because the time zone skips the value's."""
         by_moment = self.function.by_moment or (self.function.name == "hour" and self.source.type.kind is Kind.DATE)
         return by_moment and self.offset is None
 

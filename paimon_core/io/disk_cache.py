@@ -128,8 +128,8 @@ class _Opened:
 
     @contextmanager
     def _used(self) -> Iterator[int | None]:
-        """Lock the cache for one who adds entries. Yield the file of the number of bytes, or None if another process
-        has the lock.
+        """Lock the cache while entries are added. Yield the file that stores the size of the cache, or None if another
+        process has the lock.
         """
         descriptor = os.open(f"{self._root}/used", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:

@@ -239,7 +239,7 @@ def _overlapping(splits: Sequence[DataSplit], span: tuple[int, int]) -> tuple[Da
 
 
 def _within(split: DataSplit, keeps: Callable[[int, int], bool]) -> DataSplit:
-    """Return the part of a split with the row ranges to keep, by their first id and the id after them."""
+    """Return the part of a split with some row ranges. `keeps` gets the first id of a range and the id after it."""
     kept = [r for r in row_ranges(split.files) if keeps(r.first, r.first + r.count)]
     anchors = {r.anchor.file_name for r in kept}
     deletions = tuple(d for d in split.deletions if d.vector.data_file in anchors)

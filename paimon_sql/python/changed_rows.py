@@ -105,8 +105,9 @@ class ChangedRows:
         return self._changes(old.num_rows, ROW_DELETE, self._places(old), self._own(old))
 
     def updated(self, old: pa.RecordBatch, values: Mapping[str, pa.Array]) -> pa.RecordBatch:
-        """Return the changes that give columns new values. Columns that `old` lacks are NULL: the rules of the
-        statement do not write them."""
+        """Return the changes that give columns new values. Columns that `old` lacks are NULL: the statement does not
+        write them.
+        """
         made = self._stored(values)
         row = self._own(old) | {name: made.column(name) for name in values}
         if self.checks.checks:

@@ -164,7 +164,7 @@ def _text(on: str | Sequence[str], sides: Sides) -> str:
         return on
     names = [on] if isinstance(on, str) else list(on)
     if not names:
-        raise InvalidOptionError("merge needs columns or a condition as on.")
+        raise InvalidOptionError("merge requires on: names of columns, or a condition as 'target.id = source.id'.")
     for name in names:
         for side, columns in ((TARGET, known), (SOURCE, given)):
             if name not in columns:
@@ -208,7 +208,7 @@ def _uncast(bound: Bound) -> Bound:
 
 
 def _comparable(values: pa.Array) -> pa.Array:
-    """Values that are equal for Arrow if SQL says so: 0.0 equals -0.0."""
+    """Return the values with 0.0 for -0.0: they are equal in SQL, but not in Arrow's joins."""
     return pc.add(values, pa.scalar(0.0, values.type)) if pa.types.is_floating(values.type) else values
 
 

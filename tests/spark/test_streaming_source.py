@@ -476,7 +476,7 @@ def test_another_table_and_another_branch(spark: Any, follow: Any) -> None:
     insert(spark, (1, "a"), table="other")
     spark.sql("CALL sys.create_branch(table => 't', branch => 'dev')")
     for name in ("other", "`t$branch_dev`"):
-        with pytest.raises(PySparkException, match="The checkpoint is not of table"):
+        with pytest.raises(PySparkException, match="The checkpoint belongs to "):
             follow(name).run()
 
 

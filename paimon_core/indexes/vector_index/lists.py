@@ -28,7 +28,7 @@ def list_count(vectors: int) -> int:
 
 
 def probe_count(lists: int, vectors: int, limit: int, wanted: int) -> int:
-    """Return the number of lists to search for `limit` of the `wanted` vectors. The lists have all `vectors`."""
+    """Return how many lists to search for `limit` vectors. Filters leave `wanted` of the `vectors` in the lists."""
     if not wanted:
         return 0
     per_list = max(1, -(-vectors // lists))

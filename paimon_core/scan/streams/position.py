@@ -109,9 +109,8 @@ def check_same_table(store: TableStore, position: Position, identity: str) -> No
     """Raise `InvalidDataError` if a checkpoint is of another table."""
     if position.table is not None and position.table != identity:
         raise InvalidDataError(
-            f"The checkpoint is not of table {store.name} as it is now ({identity}), but of {position.table}: another "
-            "table or branch, or a table of this name that was dropped and created again. Start the query with a new "
-            "checkpoint."
+            f"The checkpoint belongs to {position.table}, and table {store.name} is {identity}: it is of another "
+            "table or branch, or the table was dropped and created again. Start the query with a new checkpoint."
         )
 
 

@@ -158,7 +158,9 @@ def check_zone(schema: TableSchema, zone: tzinfo | None, table: str) -> None:
 
 def _check(fields: Mapping[str, DataField], column: GeneratedColumn, generated: set[str]) -> None:
     if column.name not in fields:
-        raise InvalidSchemaError(f"Column {column.name!r} cannot be generated: the table has {', '.join(fields)}.")
+        raise InvalidSchemaError(
+            f"Column {column.name!r} cannot be generated, because it does not exist: the table has {', '.join(fields)}."
+        )
     for name in (column.name, *column.columns):
         if name not in fields:
             raise InvalidSchemaError(
@@ -185,7 +187,7 @@ def _is_made(kind: DataType) -> bool:
 
 
 def _is_named(kind: DataType) -> bool:
-    """Return whether an expression may name a column of a type: its rows are stored with the values that they had."""
+    """Return whether an expression may name a column of a type: files store its values unchanged."""
     cuts = isinstance(kind, TimeType) and kind.precision != _MICROS
     return kind.kind is not Kind.CHAR and not cuts
 

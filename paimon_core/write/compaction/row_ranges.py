@@ -70,8 +70,9 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
 
 
 def _has_vectors(store: TableStore, rows: RowRange) -> bool:
-    """Return whether data files of a range have VECTOR columns that new rows have in files of their own: the files are
-    older than `vector.file.format`. They stay as they are."""
+    """Return whether data files of a range store VECTOR columns, because they are older than `vector.file.format`.
+    Newer rows have these columns in files of their own. Such older files are not compacted.
+    """
     vectors = vector_file_fields(store.schema, store.options)
     return any(holds(store, file, field) for field in vectors for file in rows.files)
 

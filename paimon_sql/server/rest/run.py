@@ -1,4 +1,4 @@
-"""Serve requests in another thread, until the caller stops it: of the REST catalog, or of pages (`server/ui`)."""
+"""Serve requests of the REST catalog, or of pages (`server/ui`), in another thread until the caller stops it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def serving(
         config.load()
         listening = _listen(host, port)
     except (OSError, ValueError) as error:
-        raise StorageError(f"{name} cannot listen on {host}:{port}: {error}.") from error
+        raise StorageError(f"{name} cannot listen on {host}:{port}: {error}. Choose another port.") from error
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), name="rest", daemon=True)
     thread.start()

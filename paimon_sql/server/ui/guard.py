@@ -72,7 +72,7 @@ class Guard:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie. Servers on other ports of this machine have other names, but get the cookie."""
+        """The name of the cookie, another one for each server: browsers send cookies to all ports of a machine."""
         return f"paimon_sql_{hashlib.sha256(self.token.encode()).hexdigest()[:12]}"
 
     @property
