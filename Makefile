@@ -37,11 +37,11 @@ PYTHON_OF_TESTS = $(if $(SPARK),$(shell scripts/spark_env $(SPARK)),.venv)/bin/p
 PYTEST = -m pytest -n $(WORKERS) --max-worker-restart 0 --dist loadscope --no-loadscope-reorder
 
 test: .venv/dev.installed
-	scripts/class_archive $(PYTHON_OF_TESTS)
+	scripts/class_archive $(PYTHON_OF_TESTS) tests
 	$(PYTHON_OF_TESTS) $(PYTEST) -m gate $(ARGS)
 
 test-all: .venv/dev.installed
-	scripts/class_archive $(PYTHON_OF_TESTS)
+	scripts/class_archive $(PYTHON_OF_TESTS) tests
 	$(PYTHON_OF_TESTS) -m slipcover $(PYTEST) $(ARGS)
 
 check: .venv/dev.installed

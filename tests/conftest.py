@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.bytecode import keep_bytecode
 from tests.support.examples import GATE_EXAMPLES
-from tests.support.gate import mark_gate
+from tests.support.gate import mark_gate, other_moment
 from tests.support.hive_server import HiveServer, start_hive
 from tests.support.quick_jvm import ARCHIVED, QUICK_JVM
 from tests.support.remote_storage import RemoteStorage
@@ -55,6 +56,7 @@ TOGETHER = {
 LAST = ("tests/simulation/", "tests/unit/")
 _BY_ITSELF = "::test_histories["  # of tests/simulation, without fixtures
 _ZOO = "tests/interop/zoo/test_zoo.py"  # without a JVM
+_ELSEWHERE = pytest.StashKey[ExitStack]()  # while the second worker lists the tests
 
 
 class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]
@@ -72,6 +74,10 @@ class FilesTogether(LoadScopeScheduling):  # type: ignore[misc]
 def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == "gate":
         settings.load_profile("gate")  # before tests are imported
+    gc.disable()  # until the tests are collected, as they all stay
+    config.stash[_ELSEWHERE] = elsewhere = ExitStack()
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw1":
+        elsewhere.enter_context(other_moment())
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FilesTogether:
@@ -92,8 +98,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mark_gate(config, items)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """What ten thousand tests are made of stays until the end: no collection of garbage looks at it again."""
+    session.config.stash[_ELSEWHERE].close()
+    gc.enable()
     gc.collect()
     gc.freeze()
 

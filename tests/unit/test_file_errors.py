@@ -356,7 +356,8 @@ def raised_calls() -> list[tuple[str, str, str]]:
     names = {"CorruptFileError", "UnsupportedVersionError", "UnfamiliarFormError"}
     for folder in ("paimon_core", "paimon_sql", "catalog", "procedures"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            source = path.read_text(encoding="utf-8")
+            for node in ast.walk(ast.parse(source)) if any(name in source for name in names) else ():
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
                     texts = [
                         n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
-import subprocess
-import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,15 +12,21 @@ from hypothesis import settings
 
 from scripts.campaign import campaigns
 from tests.support.examples import WHOLE_EXAMPLES, examples
-from tests.support.gate import CHOSEN, COLLECTED, LEFT_OUT, NONE, Choice, Gaps, gaps_of, gate_of, kind_of, suite_of
+from tests.support.gate import (
+    CHOSEN,
+    COLLECTED,
+    LEFT_OUT,
+    NONE,
+    Choice,
+    Gaps,
+    gaps_of,
+    gate_of,
+    kind_of,
+    other_moment,
+    suite_of,
+)
 
 ROOT = Path(__file__).parents[2]
-# prints the names of all tests as they are 400 days later
-LATER = """
-import time, pytest, time_machine
-with time_machine.travel(time.time() + 400 * 86400 + 7):
-    raise SystemExit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider"]))
-"""
 CASES = [f"tests/a/test_x.py::test[{word} {n}]" for word in ("INSERT", "DELETE") for n in range(30)]
 OTHERS = ["tests/a/test_y.py::test", "tests/b/test_x.py::test[1]", "tests/ab/test_x.py::test[1]"]
 
@@ -92,16 +96,11 @@ def test_each_file_and_each_mark_is_in_the_gate(request: pytest.FixtureRequest) 
     assert (gaps.files, gaps.marks, gaps.staying) == (frozenset(), frozenset(), frozenset())
 
 
-def test_tests_have_the_same_names_at_any_time(request: pytest.FixtureRequest) -> None:
-    """Names do not depend on the clock, the time zone and the hash seed: pytest-xdist runs nothing otherwise."""
-    elsewhere = os.environ | {"PYTHONHASHSEED": "7", "TZ": "Asia/Shanghai"}
-    for name in [name for name in elsewhere if name.startswith("PYTEST_")]:
-        del elsewhere[name]
-    command = [sys.executable, "-c", LATER]
-    listed = subprocess.run(command, cwd=ROOT, env=elsewhere, capture_output=True, text=True, encoding="utf-8")
-    assert listed.returncode == 0, listed.stdout[-2000:]
-    names = {item.nodeid for item in request.config.stash[COLLECTED]}
-    assert names - set(listed.stdout.splitlines()) == set()
+def test_the_second_worker_lists_the_tests_at_another_moment() -> None:
+    now, zone = time.time(), time.localtime().tm_gmtoff
+    with other_moment():
+        assert time.time() > now + 86400 and time.localtime().tm_gmtoff == 8 * 3600
+    assert time.time() < now + 86400 and time.localtime().tm_gmtoff == zone
 
 
 def test_gaps_are_found() -> None:
