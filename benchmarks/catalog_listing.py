@@ -25,16 +25,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from paimon_core.spec.identifier import Identifier  # noqa: E402
-from paimon_core.spec.types import INT, DataField  # noqa: E402
-from paimon_core.store.ddl.new_schema import new_table_schema  # noqa: E402
-from paimon_sql.catalog.hive import entries  # noqa: E402
-from paimon_sql.catalog.jdbc import rows  # noqa: E402
-from paimon_sql.catalog.load import load_catalog  # noqa: E402
-from paimon_sql.catalog.rest import paths  # noqa: E402
-from tests.support.hive_server import HiveServer, start_hive  # noqa: E402
-from tests.support.rest_server import RestServer  # noqa: E402
-from tests.support.sql_servers import SqlServer, start_mariadb, start_postgres  # noqa: E402
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.types import INT, DataField
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_sql.catalog.hive import entries
+from paimon_sql.catalog.jdbc import rows
+from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.rest import paths
+from tests.support.hive_server import HiveServer, start_hive
+from tests.support.rest_server import RestServer
+from tests.support.sql_servers import SqlServer, start_mariadb, start_postgres
 
 KINDS = ("filesystem", "sqlite", "postgresql", "mariadb", "hive", "rest")
 SCHEMA = new_table_schema([DataField(id=0, name="k", type=INT)])
@@ -114,11 +114,11 @@ def at_a_server(behind: Subject, stack: ExitStack) -> Subject:
     address = f"{options['uri']}{paths.database(catalog._server.prefix, 'db', 'tables')}"
 
     def listing() -> None:
-        with urllib.request.urlopen(f"{address}?maxResults=1000") as answer:  # noqa: S310  this process
+        with urllib.request.urlopen(f"{address}?maxResults=1000") as answer:  # this process
             answer.read()
 
     def opening() -> None:
-        with urllib.request.urlopen(f"{address}/{FIRST.table}") as answer:  # noqa: S310
+        with urllib.request.urlopen(f"{address}/{FIRST.table}") as answer:
             answer.read()
 
     return Subject(catalog, listing, opening)

@@ -19,10 +19,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.support.held_by_server import RUN, ask, environment, more  # noqa: E402
-from tests.support.ports import free_port  # noqa: E402
-from tests.support.served import answer, served  # noqa: E402
-from tests.support.server_load import (  # noqa: E402
+from tests.support.held_by_server import RUN, ask, environment, more
+from tests.support.ports import free_port
+from tests.support.served import answer, served
+from tests.support.server_load import (
     CLIENTS,
     SETTING_UP,
     Happened,

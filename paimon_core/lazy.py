@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, overload
 T = TypeVar("T")
 
 
-class cached_property(Generic[T]):  # noqa: N801  a drop-in for the class of functools
+class cached_property(Generic[T]):  # a drop-in for the class of functools
     """A value that is computed when it is first read, and kept in the object.
 
     Two threads that read it first at the same time may both compute it. Both get the value that is kept, so the

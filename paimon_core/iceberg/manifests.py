@@ -174,8 +174,8 @@ def _summaries(layout: Layout, partitions: Sequence[Node]) -> list[Node]:
 
 
 def _summary(data_type: DataType, values: Sequence[Any]) -> Node:
-    numbers = [v for v in values if v is not None and v == v]  # noqa: PLR0124  NaN has no order
-    has_nan = any(v is not None and v != v for v in values)  # noqa: PLR0124
+    numbers = [v for v in values if v is not None and v == v]  # NaN has no order
+    has_nan = any(v is not None and v != v for v in values)
     order = partial(value_order, data_type)
     ordered = sorted(numbers, key=order) if not has_nan else []
     return {

@@ -42,7 +42,7 @@ def with_hadoop(options: Mapping[str, str]) -> dict[str, str]:
 @lru_cache(maxsize=16)
 def _properties(path: str, modified: int) -> dict[str, str]:
     try:
-        root = ElementTree.parse(path).getroot()  # noqa: S314  the administrator's file
+        root = ElementTree.parse(path).getroot()  # the administrator's file
     except (OSError, ElementTree.ParseError) as error:
         raise InvalidOptionError(f"Hadoop's settings {path} cannot be read: {error}. Correct the file.") from error
     pairs = ((p.findtext("name") or "", p.findtext("value") or "") for p in root.iter("property"))

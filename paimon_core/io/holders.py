@@ -22,7 +22,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  the folder in it belongs to one user, and is checked
+SHARED_MEMORY = Path("/dev/shm")  # the folder in it belongs to one user, and is checked
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _NAME = re.compile(r"[0-9a-f]{64}|new-[0-9a-f]{32}")
 _OLD = 86400.0  # seconds after which the marks of dead holders are deleted

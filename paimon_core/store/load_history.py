@@ -18,12 +18,12 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    filePath: str  # noqa: N815  the names are those on disk
-    fileSize: int  # noqa: N815
-    lastModified: int  # noqa: N815
-    loadedAt: int  # noqa: N815
-    snapshotId: int  # noqa: N815
-    rowsLoaded: int  # noqa: N815
+    filePath: str  # the names are those on disk
+    fileSize: int
+    lastModified: int
+    loadedAt: int
+    snapshotId: int
+    rowsLoaded: int
 
 
 def loaded_files(store: TableStore, files: Iterable[FileStatus]) -> set[FileStatus]:

@@ -49,7 +49,7 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
         """The columns."""
         return self._scan.schema
 
-    def scan_of(self, columns: Sequence[str] | None = None, filter: pc.Expression | None = None) -> TableScan:  # noqa: A002
+    def scan_of(self, columns: Sequence[str] | None = None, filter: pc.Expression | None = None) -> TableScan:
         """Return the scan that reads columns (None: all) and at least the rows that satisfy a filter."""
         names = self._scan.columns if columns is None else tuple(columns)
         changed = replace(self._scan, columns=names or self._scan.columns[:1])
@@ -63,7 +63,7 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
         root = bound if known is None else condition_of("and", known.root, bound)
         return replace(changed, condition=Condition(str(filter), root, self._scan.table.store.zone))
 
-    def scanner(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> ds.Scanner:  # noqa: A002
+    def scanner(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> ds.Scanner:
         """Return a scanner of `pyarrow.dataset`. `columns` are names, or expressions by name; `options` go to
         `Scanner.from_batches`. Raises as `TableScan.to_batches`."""
         names = None
@@ -77,19 +77,19 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
             rows = pa.RecordBatchReader.from_batches(rows.schema, _watched(rows, self._notify))
         return ds.Scanner.from_batches(rows, columns=columns, filter=filter, **known)
 
-    def to_batches(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> Iterator[Any]:  # noqa: A002
+    def to_batches(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> Iterator[Any]:
         """Yield the rows that satisfy a filter, in batches. Arguments as for `scanner`."""
         yield from self.scanner(columns, filter, **options).to_batches()
 
-    def to_table(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> pa.Table:  # noqa: A002
+    def to_table(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> pa.Table:
         """Return the rows that satisfy a filter in memory. Arguments as for `scanner`."""
         return self.scanner(columns, filter, **options).to_table()
 
-    def head(self, num_rows: int, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> pa.Table:  # noqa: A002
+    def head(self, num_rows: int, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> pa.Table:
         """Return the first rows that satisfy a filter. Arguments as for `scanner`."""
         return self.scanner(columns, filter, **options).head(num_rows)
 
-    def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:  # noqa: A002
+    def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """Return the number of rows that satisfy a filter: without one, from metadata if it has the number."""
         if filter is None:
             return self._scan.count()
@@ -119,7 +119,7 @@ def _watched(rows: pa.RecordBatchReader, notify: Callable[[PaimonError], object]
         raise
 
 
-def _names_in(filter: pc.Expression | None, schema: pa.Schema) -> set[str]:  # noqa: A002
+def _names_in(filter: pc.Expression | None, schema: pa.Schema) -> set[str]:
     """The columns that a filter may use: Arrow's text of a filter contains their names, or positions among all."""
     if filter is None:
         return set()

@@ -41,9 +41,9 @@ from tests.support.waiting import PATIENCE
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
-from pymetastore.hive_metastore import ttypes  # noqa: E402
+from pymetastore.hive_metastore import ttypes
 
-from paimon_sql.catalog.hive.failures import Answer, MetastoreError  # noqa: E402
+from paimon_sql.catalog.hive.failures import Answer, MetastoreError
 
 _ROOT = Path(__file__).parents[2]
 T, U, V = (Identifier("db", name) for name in "tuv")

@@ -32,11 +32,11 @@ from tests.support.tables import fields, info
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
-from pyiceberg.catalog.hive import HiveCatalog as IcebergHiveCatalog  # noqa: E402
-from pyiceberg.table import StaticTable  # noqa: E402
-from pymetastore.hive_metastore import ttypes  # noqa: E402
+from pyiceberg.catalog.hive import HiveCatalog as IcebergHiveCatalog
+from pyiceberg.table import StaticTable
+from pymetastore.hive_metastore import ttypes
 
-from paimon_sql.catalog.hive.locks import HiveLocks  # noqa: E402
+from paimon_sql.catalog.hive.locks import HiveLocks
 
 T, U = Identifier("db", "t"), Identifier("db", "u")
 STORAGE = {"metadata.iceberg.storage": "hive-catalog"}

@@ -20,7 +20,7 @@ from tests.support.stored import insert, read
 
 pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
 
-from paimon_sql.catalog.jdbc.locks import JdbcLock  # noqa: E402
+from paimon_sql.catalog.jdbc.locks import JdbcLock
 
 T, U, V, W = (Identifier("db", name) for name in "tuvw")
 ROWS = [(1, "a"), (2, "b")]

@@ -58,7 +58,7 @@ def run_case(spark: Any, files: Path, case_id: str) -> None:
         text = (step.get("sql") or step["query"]).replace("{tmp}", str(files))
         where = f"step {number}: {text}"
         if "error" in step:
-            with pytest.raises(Exception) as raised:  # noqa: PT011  the message is what counts
+            with pytest.raises(Exception) as raised:  # the message is what counts
                 spark.sql(text).collect()
             message = _ECHO.sub("", str(raised.value)).strip()
             assert message, where

@@ -26,7 +26,7 @@ def follow(warehouse: str, checkpoint: str, sink: str, files: str) -> None:
     changes = spark.readStream.options(**options).table("paimon.default.t")
     query = changes.writeStream.format("parquet").option("checkpointLocation", checkpoint).trigger(availableNow=True)
     query.start(sink).awaitTermination()
-    print(json.dumps(sorted(map(list, spark.read.parquet(sink).collect()))))  # noqa: T201  what the parent reads
+    print(json.dumps(sorted(map(list, spark.read.parquet(sink).collect()))))  # what the parent reads
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def test_each_row_is_there_once(catalog_options: dict[str, str], tmp_path: Path,
     for point in POINTS:  # what one leaves behind, the next one makes up for before it is killed itself
         driver.feed()
         killed += driver.run(point) is None
-    print(f"{kind}: {killed} drivers were killed")  # noqa: T201  shown by -rP
+    print(f"{kind}: {killed} drivers were killed")  # shown by -rP
     assert killed, "no driver was killed"
     driver.feed()
     assert driver.run(0) is not None

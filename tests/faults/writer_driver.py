@@ -42,7 +42,7 @@ def main(options: dict[str, str], folder: str, kind: str, kill_at: int) -> None:
     operations.of_folders(f"{checkpoint}/{name}" for name in ("offsets", "commits"))
     open(counter, "wb").close()
     writer.toTable("t").awaitTermination()
-    print(operations.count, flush=True)  # noqa: T201  what the parent reads
+    print(operations.count, flush=True)  # what the parent reads
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from tests.support.hive_server import HiveServer, start_hive
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
-from pyiceberg.catalog.hive import HiveCatalog as IcebergHiveCatalog  # noqa: E402
+from pyiceberg.catalog.hive import HiveCatalog as IcebergHiveCatalog
 
 # what differs by the moment, or by who has asked
 _OF_THE_MOMENT = frozenset(("createTime", "lastAccessTime"))

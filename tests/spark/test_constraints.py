@@ -142,7 +142,7 @@ def test_writes_pass_as_plain_sql_says(spark: Any, conditions: list[str], steps:
     for step, argument in steps:
         written = argument if step != "update" else [(row[0], *argument) for row in model.values()]
         wrong = " OR ".join(f"NOT ({c})" for c in conditions)
-        query = f"SELECT count(*) FROM {of_values(written)} WHERE {wrong}"  # noqa: S608
+        query = f"SELECT count(*) FROM {of_values(written)} WHERE {wrong}"
         violates = bool(written) and spark.sql(query).first()[0] > 0
         amount, note = ("NULL" if v is None else repr(v) for v in (argument if step == "update" else (None, None)))
         statement = {

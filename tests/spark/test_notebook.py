@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("IPython")
 
-from IPython.core.completer import provisionalcompleter  # noqa: E402
-from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
 
-from paimon_sql.notebook.answer import SqlError  # noqa: E402
+from paimon_sql.notebook.answer import SqlError
 
 pytestmark = pytest.mark.spark
 

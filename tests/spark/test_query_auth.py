@@ -16,7 +16,7 @@ from tests.support.rest_server import RestServer
 
 pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
 
-from paimon_sql.catalog.rest import client  # noqa: E402
+from paimon_sql.catalog.rest import client
 
 _REF = {"index": 5, "name": "salary", "type": "BIGINT"}
 # who earns less than 400, whose name and department are shown otherwise

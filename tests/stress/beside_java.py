@@ -32,7 +32,7 @@ Published = tuple[str, str, int]  # path, uuid, epoch nanoseconds
 class NotingIO(LocalFileIO):
     """A disk that records which snapshots were published through it, in `noted`."""
 
-    noted: list[Published] = []  # noqa: RUF012  of this process
+    noted: list[Published] = []  # of this process
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
         made = LocalFileIO.create_exclusive(self, path, data)

@@ -36,7 +36,7 @@ def run(spark: Any, query: dict[str, Any], settle: Callable[[], None]) -> dict[s
             running = writer.foreachBatch(lambda batch, _: rows.extend(map(list, batch.collect()))).start()
         running.awaitTermination()
         settle()
-    except Exception as e:  # noqa: BLE001  every failure of a query is an answer
+    except Exception as e:  # every failure of a query is an answer
         return {"error": str(e)[:2000]}
     seconds, progress = time.perf_counter() - started, [p for p in running.recentProgress if p.numInputRows]
     epochs = [p.durationMs["triggerExecution"] / 1000 for p in progress]
@@ -55,9 +55,9 @@ def serve(spark: Any, settle: Callable[[], None] = lambda: None) -> None:
     the query.
     """
     spark.range(1000).write.format("noop").mode("overwrite").save()  # warm up: load classes, start workers
-    print(json.dumps({"ready": True}), flush=True)  # noqa: T201  what the parent reads
+    print(json.dumps({"ready": True}), flush=True)  # what the parent reads
     for line in sys.stdin:
-        print(json.dumps(run(spark, json.loads(line), settle)), flush=True)  # noqa: T201
+        print(json.dumps(run(spark, json.loads(line), settle)), flush=True)
 
 
 def main(oracles: str, warehouse: str) -> None:

@@ -126,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(status, content, headers)
 
-    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _serve  # noqa: N815
+    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _serve
 
     def _act(self, request: Request, body: bytes) -> tuple[int, dict[str, str], bytes]:
         objects, key = self.store.objects, request.key

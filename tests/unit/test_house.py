@@ -9,7 +9,9 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -27,15 +29,86 @@ CRUMB_LINES, MOST_CRUMBS = 60, 22
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _functions() -> Iterator[tuple[str, Function]]:
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, Function):
-                yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}", node
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the rules ask about a function."""
+
+    place: str
+    lines: int
+    parameters: int
+    is_procedure: bool  # its parameters are arguments of SQL
 
 
-def _is_procedure(node):
-    return any(isinstance(d, ast.Call) and getattr(d.func, "id", "") == "procedure" for d in node.decorator_list)
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What the rules ask about a module, from one walk over its tree."""
+
+    place: str
+    name: str
+    text: str
+    functions: tuple[Written, ...]
+    classes: tuple[str, ...]
+    docstring: str | None
+    imported: frozenset[str]  # modules and their members
+    imported_first: frozenset[str]  # when it is imported itself
+    attributes: frozenset[str]  # set, of other objects than `self` and `cls`
+
+    @property
+    def lines(self) -> int:
+        return len(self.text.splitlines())
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    return tuple(map(_module, MODULES))
+
+
+def _module(path: Path) -> Module:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    nodes = [*ast.walk(tree)]
+    place = str(path.relative_to(ROOT))
+    return Module(
+        place,
+        module_name(path),
+        text,
+        tuple(_written(place, node) for node in nodes if isinstance(node, Function)),
+        tuple(node.name for node in nodes if isinstance(node, ast.ClassDef)),
+        ast.get_docstring(tree),
+        frozenset(_imports(nodes)),
+        frozenset(_imports(tree.body)),
+        frozenset(_attributes(nodes)),
+    )
+
+
+def module_name(path: Path) -> str:
+    folder, *rest = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join([IMPORT_NAMES[folder], *rest]).removesuffix(".__init__")
+
+
+def _written(place: str, node: Function) -> Written:
+    taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return Written(
+        f"{place}:{node.lineno} {node.name}",
+        (node.end_lineno or node.lineno) - node.lineno + 1,
+        len([argument for argument in taken if argument.arg not in ("self", "cls")]),
+        any(isinstance(d, ast.Call) and getattr(d.func, "id", "") == "procedure" for d in node.decorator_list),
+    )
+
+
+def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _attributes(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        targets = [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else targets
+        for target in (part for t in targets for part in ast.walk(t) if isinstance(part, ast.Attribute)):
+            if isinstance(target.ctx, ast.Store) and ast.unparse(target.value) not in ("self", "cls"):
+                yield ast.unparse(target)
 
 
 def _python(code: str, cwd: Path) -> str:
@@ -48,99 +121,64 @@ def test_there_is_a_house():
 
 
 def test_no_module_is_too_long():
-    lines = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
-    assert {path: count for path, count in lines.items() if count > MAX_MODULE_LINES} == {}
+    assert {module.place: module.lines for module in modules() if module.lines > MAX_MODULE_LINES} == {}
 
 
 def test_no_function_is_too_long():
-    lines = {name: (node.end_lineno or node.lineno) - node.lineno + 1 for name, node in _functions()}
-    assert {name: count for name, count in lines.items() if count > MAX_FUNCTION_LINES} == {}
+    functions = [function for module in modules() for function in module.functions]
+    assert len(functions) > 5000
+    assert {f.place: f.lines for f in functions if f.lines > MAX_FUNCTION_LINES} == {}
 
 
 def test_no_function_takes_too_much():
-    functions = [(name, node) for name, node in _functions() if not _is_procedure(node)]  # theirs are SQL's arguments
-    taken = {name: [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs] for name, node in functions}
-    counts = {name: len([a for a in found if a.arg not in ("self", "cls")]) for name, found in taken.items()}
-    assert {name: count for name, count in counts.items() if count > MAX_PARAMETERS} == {}
+    functions = [function for module in modules() for function in module.functions if not function.is_procedure]
+    assert {f.place: f.parameters for f in functions if f.parameters > MAX_PARAMETERS} == {}
 
 
 def test_no_value_is_computed_under_the_lock_of_a_class():
     """Before Python 3.12 `functools.cached_property` has one lock per class: a storage that hangs would hold up all."""
     used = re.compile(r"from functools import .*\bcached_property\b|functools\.cached_property")
-    users = [str(p.relative_to(ROOT)) for p in MODULES if used.search(p.read_text("utf-8")) and p.name != "lazy.py"]
+    users = [m.place for m in modules() if used.search(m.text) and not m.place.endswith("/lazy.py")]
     assert users == []
 
 
 def test_nothing_is_left_to_do():
     left = re.compile(r"\b(TODO|FIXME|XXX)\b|raise NotImplementedError")
-    assert [str(path.relative_to(ROOT)) for path in MODULES if left.search(path.read_text(encoding="utf-8"))] == []
+    assert [module.place for module in modules() if left.search(module.text)] == []
 
 
 def test_one_module_alone_knows_the_gateway_to_the_jvm():
     gateway = re.compile(r"\._jvm\b|\._gateway\b")
-    users = [str(path.relative_to(ROOT)) for path in MODULES if gateway.search(path.read_text(encoding="utf-8"))]
+    users = [module.place for module in modules() if gateway.search(module.text)]
     assert users == ["paimon_sql/spark/jvm/gateway.py"]
 
 
-def _names_of(path: Path) -> Iterator[str]:
-    """Yield the name of each statement at the top of a module that gives a name its value."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, Function | ast.ClassDef):
-            if not node.decorator_list:  # `overload` and `singledispatch` give one name many times
-                yield node.name
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
-
-
-def test_a_module_gives_each_of_its_names_one_value() -> None:
-    """A second `_PATTERN = …` replaces the first for all functions of the module, and no linter reports it."""
-    counts = {str(path.relative_to(ROOT)): Counter(_names_of(path)) for path in MODULES}
-    assert {
-        path: [name for name, n in names.items() if n > 1]
-        for path, names in counts.items()
-        if names.total() > len(names)
-    } == {}
+def _modules_of(imported: frozenset[str], names: frozenset[str]) -> set[str]:
+    """Return the modules, among `names`, from which members are imported."""
+    return {name if name in names else name.rpartition(".")[0] for name in imported} & names
 
 
 def test_no_imports_go_in_a_circle() -> None:
     """A circle fails or passes by the module that a program imports first, so other tests can miss it."""
-    names = {_module_name(path) for path in MODULES}
-    imports: dict[str, set[str]] = {}
-    for path in MODULES:
-        found = imports.setdefault(_module_name(path), set())
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ImportFrom) and node.module:
-                below = (f"{node.module}.{alias.name}" for alias in node.names)
-                found.update({name if name in names else node.module for name in below} & names)
+    names = frozenset(module.name for module in modules())
     try:
-        TopologicalSorter(imports).prepare()
+        TopologicalSorter({m.name: _modules_of(m.imported_first, names) for m in modules()}).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
 def test_modules_are_not_crumbs() -> None:
     """A short module with one importer, or none, belongs where it is used. The bound must only sink."""
-    importers: dict[str, set[str]] = {_module_name(path): set() for path in MODULES}
-    for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module:
-                names = (f"{node.module}.{alias.name}" for alias in node.names)
-                for name in {n if n in importers else node.module for n in names} & importers.keys():
-                    importers[name].add(_module_name(path))
+    names = frozenset(module.name for module in modules())
+    importers = Counter(name for module in modules() for name in _modules_of(module.imported, names))
     crumbs = [
-        str(path.relative_to(ROOT))
-        for path in MODULES
-        if path.name not in ("__init__.py", "__main__.py")
-        and len(path.read_text(encoding="utf-8").splitlines()) < CRUMB_LINES
-        and len(importers[_module_name(path)]) < 2
+        module.place
+        for module in modules()
+        if not module.place.endswith(("/__init__.py", "/__main__.py"))
+        and module.lines < CRUMB_LINES
+        and importers[module.name] < 2
     ]
     assert len(crumbs) <= MOST_CRUMBS, f"merge one of {crumbs} into the module of its subject"
-
-
-def _module_name(path: Path) -> str:
-    folder, *rest = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join([IMPORT_NAMES[folder], *rest]).removesuffix(".__init__")
 
 
 CHANGED_BY_OTHERS = {  # new copies, by functions beside their class, and modules of Python
@@ -153,23 +191,18 @@ CHANGED_BY_OTHERS = {  # new copies, by functions beside their class, and module
 
 def test_objects_of_the_bridge_set_their_own_attributes() -> None:
     """So the class of an object shows all of its states."""
-    found = set()
-    for path in MODULES:
-        place = str(path.relative_to(ROOT))
-        if not place.startswith("paimon_sql/spark/") or place.startswith("paimon_sql/spark/jvm/"):
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            targets = node.targets if isinstance(node, ast.Assign) else []
-            targets = [node.target] if isinstance(node, ast.AugAssign | ast.AnnAssign) else targets
-            for target in (part for t in targets for part in ast.walk(t) if isinstance(part, ast.Attribute)):
-                if isinstance(target.ctx, ast.Store) and ast.unparse(target.value) not in ("self", "cls"):
-                    found.add(f"{place} {ast.unparse(target)}")
+    found = {
+        f"{module.place} {target}"
+        for module in modules()
+        if module.place.startswith("paimon_sql/spark/") and not module.place.startswith("paimon_sql/spark/jvm/")
+        for target in module.attributes
+    }
     assert found - CHANGED_BY_OTHERS == set()
 
 
 def test_every_folder_says_what_lives_there():
-    packages = [path for path in MODULES if path.name == "__init__.py"]
-    assert [str(p.relative_to(ROOT)) for p in packages if not ast.get_docstring(ast.parse(p.read_text("utf-8")))] == []
+    packages = [module for module in modules() if module.place.endswith("/__init__.py")]
+    assert [module.place for module in packages if not module.docstring] == []
 
 
 def test_unit_tests_mirror_the_folders_of_the_code():
@@ -237,10 +270,5 @@ def test_no_dependency_brings_compiled_classes_that_other_tools_cannot_subclass(
 
 def test_every_public_class_has_a_name_of_its_own():
     """`Java` is the part of a proxy that py4j reads."""
-    found = Counter(
-        node.name
-        for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name != "Java"
-    )
+    found = Counter(c for m in modules() for c in m.classes if not c.startswith("_") and c != "Java")
     assert [name for name, count in found.items() if count > 1] == []

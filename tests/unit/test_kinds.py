@@ -11,7 +11,7 @@ import pytest
 
 from paimon_core.spec import kinds
 from paimon_core.spec.kinds import KINDS, Kind, KindColumn
-from tests.unit.test_house import MODULES, ROOT, _module_name
+from tests.unit.test_house import MODULES, ROOT, module_name
 
 FAMILIES = {
     frozenset(kind.name for kind in getattr(kinds, name)): name
@@ -37,7 +37,7 @@ def _columns() -> dict[str, KindColumn]:
     found = {}
     for path in MODULES:
         if "KindColumn" in path.read_text(encoding="utf-8"):
-            module = importlib.import_module(_module_name(path))
+            module = importlib.import_module(module_name(path))
             values = vars(module).items()
             found.update({f"{module.__name__}.{name}": v for name, v in values if isinstance(v, KindColumn)})
     return found

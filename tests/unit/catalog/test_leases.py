@@ -18,11 +18,11 @@ from paimon_core.spec.identifier import Identifier
 
 pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
 
-from sqlalchemy import text  # noqa: E402
+from sqlalchemy import text
 
-from paimon_sql.catalog.jdbc.database import Database  # noqa: E402
-from paimon_sql.catalog.jdbc.locks import JdbcLock, JdbcLocks  # noqa: E402
-from paimon_sql.catalog.jdbc.settings import JdbcSettings  # noqa: E402
+from paimon_sql.catalog.jdbc.database import Database
+from paimon_sql.catalog.jdbc.locks import JdbcLock, JdbcLocks
+from paimon_sql.catalog.jdbc.settings import JdbcSettings
 
 ROOT = Path(__file__).parents[3]
 T = Identifier("db", "t")

@@ -13,13 +13,13 @@ import pytest
 pytest.importorskip("IPython")
 
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
+from IPython.core.interactiveshell import InteractiveShell
 
-from paimon_core.escapes import visible  # noqa: E402
-from paimon_sql.notebook.answer import MAX_CELL, CellAnswer, CellDone, SqlError  # noqa: E402
-from paimon_sql.notebook.magics import Cell, SqlMagics, read_cell, run_cell  # noqa: E402
-from tests.support.hostile_names import HOSTILE_NAMES  # noqa: E402
-from tests.unit.shell.fakes import FakeFrame, FakeSession  # noqa: E402
+from paimon_core.escapes import visible
+from paimon_sql.notebook.answer import MAX_CELL, CellAnswer, CellDone, SqlError
+from paimon_sql.notebook.magics import Cell, SqlMagics, read_cell, run_cell
+from tests.support.hostile_names import HOSTILE_NAMES
+from tests.unit.shell.fakes import FakeFrame, FakeSession
 
 
 class Session(FakeSession):

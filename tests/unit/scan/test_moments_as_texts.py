@@ -74,7 +74,7 @@ def _expected(text: str, zone: tzinfo) -> int:
 def _is_repeated(moment: datetime) -> bool:
     """Whether this machine's clock shows a moment's wall clock twice."""
     before, shown, after = (
-        datetime.fromtimestamp((moment + timedelta(hours=h)).timestamp()).replace(fold=0)  # noqa: DTZ006  the machine's
+        datetime.fromtimestamp((moment + timedelta(hours=h)).timestamp()).replace(fold=0)  # the machine's
         for h in (-1, 0, 1)
     )
     return shown in (before, after)

@@ -7,13 +7,13 @@ from tests.unit.shell.fakes import FakeFrame, FakeSession
 
 pytest.importorskip("prompt_toolkit")
 
-from prompt_toolkit.application import create_app_session  # noqa: E402
-from prompt_toolkit.completion import CompleteEvent  # noqa: E402
-from prompt_toolkit.document import Document  # noqa: E402
-from prompt_toolkit.input import create_pipe_input  # noqa: E402
-from prompt_toolkit.output import DummyOutput  # noqa: E402
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
 
-from paimon_sql.shell import terminal  # noqa: E402
+from paimon_sql.shell import terminal
 
 TABLES = FakeFrame(
     {"namespace": "string", "tableName": "string", "isTemporary": "boolean"}, ("default", "flights", False)

@@ -223,7 +223,7 @@ def test_texts_mean_their_values(data_type: DataType, value: Any) -> None:
     ids=str,
 )
 def test_texts_of_no_value(data_type: DataType, text: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
+    with pytest.raises(ValueError):
         value_of_text(data_type, text, UTC)
 
 

@@ -10,7 +10,7 @@ from paimon_core.errors import InvalidOptionError
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
-from paimon_sql.catalog.hive.hive_site import read_hive_site  # noqa: E402
+from paimon_sql.catalog.hive.hive_site import read_hive_site
 
 
 def site(folder: Path, body: str) -> str:

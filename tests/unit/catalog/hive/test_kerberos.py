@@ -17,11 +17,11 @@ from paimon_core.errors import PaimonError, StorageRefusedError
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
-from thrift.transport import TSocket  # noqa: E402
-from thrift.transport.TTransport import TTransportException  # noqa: E402
+from thrift.transport import TSocket
+from thrift.transport.TTransport import TTransportException
 
-from paimon_sql.catalog.hive.kerberos import ProtectedTransport, Unauthenticated, protected  # noqa: E402
-from paimon_sql.catalog.hive.settings import Address  # noqa: E402
+from paimon_sql.catalog.hive.kerberos import ProtectedTransport, Unauthenticated, protected
+from paimon_sql.catalog.hive.settings import Address
 
 ADDRESS = Address("Meta", 9083)
 PRINCIPAL = "hive/_HOST@LAKE"

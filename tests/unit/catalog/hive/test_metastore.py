@@ -21,15 +21,15 @@ from tests.support.waiting import PATIENCE, wait_until
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
-from pymetastore.hive_metastore import ThriftHiveMetastore, ttypes  # noqa: E402
-from thrift.protocol import TBinaryProtocol  # noqa: E402
-from thrift.Thrift import TApplicationException  # noqa: E402
-from thrift.transport import TSocket, TTransport  # noqa: E402
+from pymetastore.hive_metastore import ThriftHiveMetastore, ttypes
+from thrift.protocol import TBinaryProtocol
+from thrift.Thrift import TApplicationException
+from thrift.transport import TSocket, TTransport
 
-from paimon_sql.catalog.hive.failures import Answer, MetastoreError  # noqa: E402
-from paimon_sql.catalog.hive.metastore import Metastore  # noqa: E402
-from paimon_sql.catalog.hive.settings import read_settings  # noqa: E402
-from paimon_sql.catalog.outcomes import OutcomeUnknown  # noqa: E402
+from paimon_sql.catalog.hive.failures import Answer, MetastoreError
+from paimon_sql.catalog.hive.metastore import Metastore
+from paimon_sql.catalog.hive.settings import read_settings
+from paimon_sql.catalog.outcomes import OutcomeUnknown
 
 
 class Handler:

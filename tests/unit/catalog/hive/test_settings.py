@@ -11,7 +11,7 @@ from paimon_sql.catalog.load import load_catalog
 
 pytest.importorskip("pymetastore", reason='needs pip install "paimon-sql[hive]"')
 
-from paimon_sql.catalog.hive.settings import Address, hive_options, kerberos_service, read_settings  # noqa: E402
+from paimon_sql.catalog.hive.settings import Address, hive_options, kerberos_service, read_settings
 
 URI = {"uri": "thrift://a:9083"}
 

@@ -22,12 +22,12 @@ from paimon_sql import open_catalog
 from paimon_sql.python.catalog import PaimonCatalog
 
 pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[ui]"')
-from paimon_sql.server.rest.run import serving  # noqa: E402  an extra
-from paimon_sql.server.ui.app import UiApp  # noqa: E402  an extra
-from paimon_sql.server.ui.catalog_pages import tree_of  # noqa: E402
-from paimon_sql.server.ui.frame import TABS  # noqa: E402
-from paimon_sql.server.ui.guard import HEADERS, Guard  # noqa: E402
-from tests.unit.server.ui.conftest import HOSTILE, SCHEMA  # noqa: E402
+from paimon_sql.server.rest.run import serving
+from paimon_sql.server.ui.app import UiApp
+from paimon_sql.server.ui.catalog_pages import tree_of
+from paimon_sql.server.ui.frame import TABS
+from paimon_sql.server.ui.guard import HEADERS, Guard
+from tests.unit.server.ui.conftest import HOSTILE, SCHEMA
 
 GUARD = Guard("127.0.0.1", "the-token")
 
