@@ -3,6 +3,7 @@
 1. A change deletes only index files that exist, and adds only files that do not.
 2. A bucket has one hash index; a data file has one deletion vector.
 3. Deletion vectors are added for live data files only, and are deleted with their data file.
+4. An index of a level of a keyed bucket is added only if it covers the level's compacted files.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from paimon_core.commit.attempt import Attempt, Conflict, Live
 from paimon_core.spec.index_manifest import HASH_INDEX, IndexManifestEntry
+from paimon_core.spec.level_sources import LevelSources
 from paimon_core.spec.manifest import FileKind, ManifestEntry
 
 
@@ -26,6 +28,7 @@ def index_conflict(attempt: Attempt) -> Conflict | None:
         or _repeated(after)
         or _without_data_file(delta, attempt.live, entries)
         or _without_vector(after, entries)
+        or _of_other_files(delta, attempt.live, entries)
     )
     return None if reason is None else Conflict(reason)
 
@@ -72,3 +75,25 @@ def _without_vector(after: Iterable[IndexManifestEntry], entries: Iterable[Manif
     marked = (v.data_file for e in after for v in e.file.dv_ranges or ())
     name = next((name for name in marked if name in deleted), None)
     return None if name is None else f"another commit deleted rows of data file {name}, which this commit replaces"
+
+
+def _of_other_files(delta: Iterable[IndexManifestEntry], live: Live, entries: Iterable[ManifestEntry]) -> str | None:
+    """Find a new index of a level that another commit changed while the index was made."""
+    added = [(e, e.file.global_index) for e in delta if e.kind is FileKind.ADD]
+    levels = [(e, LevelSources.decode(m.source_meta)) for e, m in added if m is not None and m.source_meta is not None]
+    if not levels:
+        return None
+    after = {(e.partition, e.bucket, e.file.file_name, e.file.level): e.file for e in live.values()}
+    for entry in entries:
+        key = (entry.partition, entry.bucket, entry.file.file_name, entry.file.level)
+        if entry.kind is FileKind.ADD:
+            after[key] = entry.file
+        else:
+            after.pop(key, None)
+    for index, sources in levels:
+        own = [
+            f for (partition, bucket, *_), f in after.items() if (partition, bucket) == (index.partition, index.bucket)
+        ]
+        if sources is not None and LevelSources.of(sources.level, own) != sources:
+            return f"another commit changed level {sources.level} of bucket {index.bucket} while its index was made"
+    return None

@@ -6,7 +6,8 @@ Metadata is narrowed step by step. Each step works on columns that the step befo
     manifests        read as Arrow columns (`manifests.entries`); an entry and a later one that deletes it cancel out,
                      so the rest are the live files. Only the few entries that pass the next step become objects
     entries          masks over all live files: partition, bucket, level, ranges of keys and of column statistics
-    entry by entry   keys, statistics of older schemas, file indexes, ranges of row ids of global indexes
+    entry by entry   keys, statistics of older schemas, file indexes, ranges of row ids of global indexes, indexes of
+                     levels of keyed buckets
     splits           files of a bucket that a task reads together, of about `source.split.target-size`
 
 In tables with a primary key, files are pruned by their keys only, unless nothing of their bucket is merged: a newer row
@@ -17,7 +18,7 @@ evolution the columns of a row are in several files, and whole ranges of row ids
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any
@@ -52,13 +53,16 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.features import check_readable
 from paimon_core.store.indexes.index_files import deletion_files
+from paimon_core.store.indexes.level_indexes import level_indexes
 from paimon_core.store.manifests import data_manifests, in_partitions, live_columns
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
     from paimon_core.scan.pruning.by_global_index import rows_by_global_index
+    from paimon_core.scan.pruning.by_level_index import files_without_matches
 else:
+    files_without_matches = ImportedOnCall("paimon_core.scan.pruning.by_level_index", "files_without_matches")
     rows_by_global_index = ImportedOnCall("paimon_core.scan.pruning.by_global_index", "rows_by_global_index")
 
 
@@ -162,12 +166,11 @@ def plan_scan(
     )
     manifests = data_manifests(store, snapshot)
     read = [m for m in manifests if partitions.may_hold(m)]
-    files = None
+    files, live = None, live_columns(store, read)
     if predicate is not None:
         has_row_ids = store.options[DATA_EVOLUTION]  # global indexes need them
         row_ids = rows_by_global_index(store, snapshot, predicate, partitions) if has_row_ids else None
-        files = FileFilter(store, predicate, row_ids)
-    live = live_columns(store, read)
+        files = FileFilter(store, predicate, row_ids, _without(store, snapshot, predicate, partitions, live))
     candidates = (e for m, rows in live for e in m.entries(rows[in_partitions(m, partitions)[rows]]))
     postponed = {} if level is not None else partitions_with_postponed_rows(store, candidates)
     entries, total, skipped = _entries(
@@ -187,6 +190,19 @@ def plan_scan(
         files_total=total + (sum(int((m.buckets[rows] < 0).sum()) for m, rows in live) if postponed else 0),
         exact=given is None or columns(given) <= frozenset(partition_keys),
     )
+
+
+def _without(
+    store: TableStore,
+    snapshot: Snapshot,
+    predicate: Predicate,
+    partitions: PartitionFilter,
+    live: Sequence[tuple[EntryColumns, Rows]],
+) -> frozenset[str]:
+    """Return the names of files that indexes of levels leave out."""
+    if not level_indexes(store).keys() & columns(predicate):
+        return frozenset()
+    return files_without_matches(store, snapshot, predicate, partitions, live)
 
 
 @dataclass(frozen=True, slots=True)

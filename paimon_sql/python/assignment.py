@@ -25,6 +25,7 @@ from paimon_sql.python.where.casts import cast_values
 from paimon_sql.python.where.coercion import COMPARED, spark_type
 
 _BATCH_ROWS = 2**16
+_BYTES = (Kind.BINARY, Kind.VARBINARY)
 
 
 def rows_of(data: Any, fields: Sequence[DataField]) -> pa.RecordBatchReader:
@@ -127,7 +128,8 @@ class AssignedRows:
             raise InvalidDataError(f"Column {field.name!r} of table {self.store.name}: {e}") from e
         if field.type.kind in NESTED_KINDS:
             _check_fields(field.name, source.type, arrow_type(field.type))
-        if given.kind in NESTED_KINDS or field.type.kind in NESTED_KINDS or given.kind is field.type.kind:
+        same = given.kind is field.type.kind or (given.kind in _BYTES and field.type.kind is Kind.BLOB)
+        if same or given.kind in NESTED_KINDS or field.type.kind in NESTED_KINDS:
             return lambda column: self._fitted(self._as_arrow(column, field), field)
         if not _is_assignable(spark_type(given), spark_type(field.type)):
             raise InvalidDataError(

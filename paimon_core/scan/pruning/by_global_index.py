@@ -39,7 +39,7 @@ from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
-_SCAN_SIZES = {BITMAP: BITMAP_INDEX_SCAN_SIZE, BTREE: BTREE_INDEX_SCAN_SIZE}
+SCAN_SIZES = {BITMAP: BITMAP_INDEX_SCAN_SIZE, BTREE: BTREE_INDEX_SCAN_SIZE}
 _FAST = "fast"
 
 
@@ -96,9 +96,9 @@ class _Columns:
     def _index(
         self, kind: str, key_format: KeyFormat, entries: Sequence[IndexManifestEntry], whole: Sequence[RowSpan]
     ) -> GlobalIndex:
-        files = [_open(self.store, e, key_format) for e in entries]
+        files = [open_index(self.store, e, key_format) for e in entries]
         others = _of_spans(without(whole, covered(e.file for e in entries)))
-        return GlobalIndex(files, others, self.store.options[_SCAN_SIZES[kind]], self.pool)
+        return GlobalIndex(files, others, self.store.options[SCAN_SIZES[kind]], self.pool)
 
     @property
     def _is_fast(self) -> bool:
@@ -198,7 +198,7 @@ def _of_spans(spans: Sequence[RowSpan]) -> RowIds:
     return rows
 
 
-def _open(store: TableStore, entry: IndexManifestEntry, key_format: KeyFormat) -> IndexedRows:
+def open_index(store: TableStore, entry: IndexManifestEntry, key_format: KeyFormat) -> IndexedRows:
     """Open a file of an index. Raises `CorruptFileError`."""
     file, covers = entry.file, entry.file.global_index
     assert covers is not None

@@ -51,11 +51,13 @@ class FileFilter:
     """The filter for files that may have rows satisfying a predicate.
 
     Columns are the columns of the store's schema, with data evolution also `_ROW_ID`. `row_ids` are the ids of the rows
-    that global indexes keep, or None for all rows."""
+    that global indexes keep, or None for all rows. `without` are the names of files that indexes of levels leave out.
+    """
 
     store: TableStore
     predicate: Predicate
     row_ids: RowIds | None = None
+    without: frozenset[str] = frozenset()
 
     @cached_property
     def key_predicate(self) -> Predicate | None:
@@ -66,7 +68,7 @@ class FileFilter:
         """Return the files that may have matching rows. Each file is checked alone, by metadata and indexes.
 
         Raises the same errors as `indexed`."""
-        return self.indexed([e for e in entries if self.may_match(e)])
+        return self.indexed([e for e in entries if e.file.file_name not in self.without and self.may_match(e)])
 
     def indexed(self, entries: Sequence[ManifestEntry]) -> list[ManifestEntry]:
         """Return the files that may have matching rows by their indexes.

@@ -25,12 +25,13 @@ from paimon_core.store.data.bucket_files import BucketFiles, read_ahead
 from paimon_core.store.data.column_stats import value_stats
 from paimon_core.store.data.row_tracking import rewritten_columns, tracking_fields
 from paimon_core.store.file_fields import file_fields
-from paimon_core.store.indexes.index_files import vectors_by_file
+from paimon_core.store.indexes.index_files import delete_index_files, vectors_by_file
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.bucket_steps import BucketCompaction, CompactResult
 from paimon_core.write.deletion import changed_vectors
 from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_file_size
+from paimon_core.write.indexes.level_index import indexes_of_levels
 
 _NO_BOUND = 2**62
 
@@ -172,6 +173,11 @@ def _message(store: TableStore, bucket: BucketState, result: CompactResult) -> C
         return None
     deleted = frozenset(f.file_name for f in result.before) - {f.file_name for f in result.after}
     index = changed_vectors(store, bucket.key, bucket.vectors, result.replaced.by_file(), deleted)
+    with on_failure(lambda: delete_index_files(store, *bucket.key, index.new)):
+        gone = {f.file_name for f in result.before}
+        live = [*(f for f in bucket.files if f.file_name not in gone), *result.after]
+        levels = {f.level for f in (*result.before, *result.after)}
+        of_levels = indexes_of_levels(store, bucket.key, live, levels) if store.has_primary_key else ()
     return CommitMessage(
         partition=bucket.partition,
         bucket=bucket.bucket,
@@ -179,7 +185,7 @@ def _message(store: TableStore, bucket: BucketState, result: CompactResult) -> C
         compact_before=tuple(result.before),
         compact_after=tuple(result.after),
         compact_changelog=tuple(result.changelog),
-        compact_new_index_files=index.new,
+        compact_new_index_files=(*index.new, *of_levels),
         compact_deleted_index_files=index.deleted,
     )
 

@@ -48,6 +48,7 @@ from paimon_core.spec.kinds import INTEGERS
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.types import Kind
 from paimon_core.store.data.bucket_files import BucketFiles, merge_section, merge_spec
+from paimon_core.store.indexes.level_indexes import level_indexes
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.files.changelog_files import changelog_store, compared_columns
 from paimon_core.write.files.data_files import DataFileWriter, FileRole
@@ -113,6 +114,7 @@ class BucketCompaction:
         self._spec = merge_spec(store, drop_delete=drop_delete)
         self._makes_changelog, self._compared = makes_changelog(store.options, unit), compared_columns(store)
         self._looks_up = looks_up(store.options, unit)
+        self._indexed = bool(level_indexes(store))
         self._writers: list[DataFileWriter] = []
         role = FileRole(level=unit.output_level)
         self._changes = (
@@ -122,6 +124,8 @@ class BucketCompaction:
 
     def run(self, step: Rewrite | Upgrade) -> None:
         """Run one step. Steps must come in key order."""
+        if isinstance(step, Upgrade) and self._indexed and step.file.file_source != FileSource.COMPACT:
+            step = Rewrite(((SortedRun((step.file,)),),))  # indexes of a level cover only compacted files
         if isinstance(step, Rewrite):
             self._rewrite(step)
         elif not self._is_news(step.file):

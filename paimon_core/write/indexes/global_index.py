@@ -79,7 +79,7 @@ class IndexBuild:
                 f"{self.field.type.sql()} is not supported by global index now; numbers, texts, dates, times and "
                 "booleans are."
             )
-        self._compress()
+        _compress(self.store.options, self.index_type)
         _shared(self.store.options, GLOBAL_INDEX_ROWS)
         _shared(self.store.options, GLOBAL_INDEX_MAX_PARALLELISM)
 
@@ -97,8 +97,7 @@ class IndexBuild:
         key_format = KeyFormat.of(self.field.type)
         assert key_format is not None
         grouped = grouped_rows(column, self.field.type, key_format, rows)
-        how = _FORMS[self.index_type]
-        data = how.encode(grouped, self.store.options[how.block_size], self._compress())
+        data = encoded_index(self.store.options, self.index_type, grouped)
         file = replace(
             new_index_file(self.store, self.index_type),
             file_size=len(data),
@@ -114,9 +113,16 @@ class IndexBuild:
         empty = replace(task.bucket, files=()).deleted()
         return WriteResult((replace(empty, new_index_files=(written,), rows_base=self.snapshot.id),))
 
-    def _compress(self) -> Compress:
-        how, options = _FORMS[self.index_type], self.store.options
-        return compression(how.codec.key, options[how.codec], options[how.level])
+
+def encoded_index(options: TableOptions, index_type: str, grouped: GroupedRows) -> bytes:
+    """Return the bytes of an index file. Raises `InvalidOptionError`."""
+    how = _FORMS[index_type]
+    return how.encode(grouped, options[how.block_size], _compress(options, index_type))
+
+
+def _compress(options: TableOptions, index_type: str) -> Compress:
+    how = _FORMS[index_type]
+    return compression(how.codec.key, options[how.codec], options[how.level])
 
 
 def _pieces(options: TableOptions, span: RowSpan) -> Iterator[RowSpan]:

@@ -22,6 +22,7 @@ _USAGE = (
     "vector_search needs the name of a table, the name of a column, an array of numbers and a number of rows, and may "
     "have options"
 )
+_PER_ROW = "For a vector of each row of another table, run one search per vector, with a parameter such as :vector"
 _MOST_TOKENS = 3  # a sign, a dot, and digits
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[fFdDlL]|[bB][dD])?")
 
@@ -67,7 +68,7 @@ def _call(cursor: Cursor, index: int) -> Edit:
     limit = _number(cursor) if vector is not None and cursor.take(",") else None
     options = _options(cursor) if limit is not None and cursor.take(",") else {}
     if table is None or limit is None or options is None or not cursor.take(")"):
-        raise PreprocessError.at(cursor.peek() or cursor.last, f"{_USAGE}, all literals")
+        raise PreprocessError.at(cursor.peek() or cursor.last, f"{_USAGE}, all literals. {_PER_ROW}")
     if not limit.is_integer():
         raise PreprocessError.at(cursor.last, f"{_USAGE}; {limit} is not a whole number of rows")
     arguments = {"column": column, "vector": vector, "k": int(limit), "options": options}

@@ -298,3 +298,15 @@ def test_vectors(kind: str, tmp_path: Path) -> None:
     assert found.schema.field("v").type.value_type == pa.float32()
     kept = sorted((r["k"], r["v"]) for r in found.to_pylist() if r["v"] is not None)
     assert kept == [(1, [1.0, 2.0]), (2, [3.0, 4.0])]
+
+
+def test_bytes_of_blobs(lake: PaimonCatalog) -> None:
+    evolved = {"row-tracking.enabled": "true", "data-evolution.enabled": "true", "blob-field": "b"}
+    table = lake.create_table("shop.blobs", pa.schema([("k", pa.int32()), ("b", pa.binary())]), options=evolved)
+    table.append([{"k": 1, "b": b"one"}, {"k": 2, "b": None}])
+    table.append(pa.table({"k": pa.array([3], pa.int32()), "b": pa.array([b"\x00" * 5], pa.large_binary())}))
+    assert sorted(table.scan().to_arrow().to_pydict()["b"], key=str) == [None, b"\x00" * 5, b"one"]
+    paths = table.inspect("files").column("file_path").to_pylist()
+    assert sum(path.endswith(".blob") for path in paths) == 2
+    with pytest.raises(InvalidDataError, match="does not take STRING"):
+        table.append(pa.table({"k": [4], "b": ["text"]}))
