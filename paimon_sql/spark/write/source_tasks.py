@@ -1,9 +1,12 @@
-"""Loads with tasks that write what they read, without a shuffle.
+"""Writes without a shuffle: loads with tasks that write what they read, and statements that have their few rows.
 
 Spark shuffles the rows of a primary-key table by key, so that tasks are even and few. If a statement copies large
 Parquet or ORC files, its tasks are even and few already. Then each task that reads a part of a file may write its rows,
 unless that makes more sorted runs or small files. This saves a third of the time. A connector does not see the query of
 a write, so a rule of Spark's optimizer decides (`jvm/java/SourceTasks.java`). The rule calls this module.
+
+Spark also shuffles the rows of `INSERT INTO t VALUES …`. The rule lets one task write them, up to 10,000, which saves a
+stage of tasks. Adaptive execution would bring as few rows into one task, too.
 """
 
 from __future__ import annotations
