@@ -98,14 +98,16 @@ def partitions(jvm: Jvm, splits: Sequence[bytes], buckets: Sequence[int] | None 
     "joins of equal buckets without a shuffle",
     constructor(classes.FILE_PARTITION, 2),
 )
-def partitions_by_bucket(jvm: Jvm, file_partitions: JavaArray, bucket_of_file: Mapping[str, int]) -> JavaArray:
-    """Return the partitions of a scan of files, divided by bucket."""
-    return jvm.compiled("BucketPartitions").ofFiles(file_partitions, jvm.map(bucket_of_file))
+def file_batch(jvm: Jvm, batch: JavaObject, bucket_of_file: Mapping[str, int] | None) -> JavaObject:
+    """Return the batch of a scan of files, which is planned once. With `bucket_of_file`, Spark groups its partitions by
+    bucket.
+    """
+    return jvm.compiled("BucketPartitions").kept(batch, None if bucket_of_file is None else jvm.map(bucket_of_file))
 
 
-def bucket_function(jvm: Jvm, types: JavaArray) -> JavaObject:
-    """Return the function `bucket`, bound to the types of its arguments."""
-    return jvm.compiled("BucketPartitions").bucket(types)
+def bucket_function(jvm: Jvm, columns: JavaObject) -> JavaObject:
+    """Return the function `bucket`, bound to the types of its arguments, the columns of a Java schema."""
+    return jvm.compiled("BucketPartitions").bucket(columns)
 
 
 @hook(

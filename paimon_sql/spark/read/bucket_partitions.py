@@ -6,7 +6,7 @@ key: the classes of `jvm/java/BucketPartitions.java` add one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from paimon_core.options import BUCKET_FUNCTION
@@ -15,7 +15,7 @@ from paimon_core.spec.split import SplitKind
 from paimon_core.store.table_store import TableStore
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.workers import bucket_function, partitions_by_bucket
+from paimon_sql.spark.jvm.workers import bucket_function
 from paimon_sql.spark.proxy import Proxy
 
 BUCKET = "bucket"
@@ -41,23 +41,6 @@ def partitioning(jvm: Jvm, key: tuple[str, int] | None, partitions: int) -> Any:
     return connector.bucket_partitioning(jvm, column, buckets, partitions)
 
 
-class BucketedBatch(Proxy):
-    """Spark's own batch of file partitions, divided by bucket."""
-
-    def __init__(self, jvm: Jvm, batch: Any, bucket_of_file: Mapping[str, int]) -> None:
-        super().__init__(jvm)
-        self.batch, self.bucket_of_file = batch, bucket_of_file
-
-    def planInputPartitions(self) -> Any:
-        return partitions_by_bucket(self.jvm, self.batch.planInputPartitions(), self.bucket_of_file)
-
-    def createReaderFactory(self) -> Any:
-        return self.batch.createReaderFactory()
-
-    class Java:
-        implements = [classes.BATCH]
-
-
 class BucketTransform(Proxy):
     """The function `bucket`. It lets Spark compare the buckets of two tables, and computes nothing."""
 
@@ -68,7 +51,7 @@ class BucketTransform(Proxy):
         return "bucket(n, column): the bucket of a row"
 
     def bind(self, inputs: Any) -> Any:
-        return bucket_function(self.jvm, connector.data_types(self.jvm, [f.dataType() for f in inputs.fields()]))
+        return bucket_function(self.jvm, inputs)
 
     class Java:
         implements = [classes.UNBOUND_FUNCTION]

@@ -33,8 +33,9 @@ from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.files import parquet_scan_builder
 from paimon_sql.spark.jvm.scans.pushdown import read_term
+from paimon_sql.spark.jvm.workers import file_batch
 from paimon_sql.spark.proxy import WithoutMetrics
-from paimon_sql.spark.read.bucket_partitions import BucketedBatch, bucket_key, partitioning
+from paimon_sql.spark.read.bucket_partitions import bucket_key, partitioning
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.read.statistics import scan_statistics
 from paimon_sql.spark.read.worker_batch import WorkerBatch
@@ -125,25 +126,28 @@ class RawScan(PaimonScan):
 
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan) -> None:
         super().__init__(jvm, session, request, plan)
-        self.inner = self._parquet_scan()
+        self.inner, self.batch = self._parquet_scan(), None
 
     def _parquet_scan(self) -> Any:
         """Return Spark's scan of the files of the plan."""
         store, splits, hadoop = self.table.store, self.plan.splits, self.request.hadoop
         files = [(data_file_path(s.bucket_dir, f), f.file_size) for s in splits for f in s.files]
+        is_known = hadoop is not None or store.io.is_near
+        if store.io.is_near:  # Spark would list more than 32 files by a job, in each query
+            check_sizes(store, splits)
         settings = {VERIFY_CHECKSUM.key: str(store.options[VERIFY_CHECKSUM]).lower(), **_CALENDAR, **_STRICT}
         inner = parquet_scan_builder(
             self.jvm,
             self.session.session,
-            [path if hadoop is None else hadoop.path(path) for path, _ in files],
+            [_local_path(path) if hadoop is None else hadoop.path(path) for path, _ in files],
             to_struct(self.table.schema.fields),
             settings if hadoop is None else {**settings, **hadoop.settings},
-            None if hadoop is None else [size for _, size in files],
+            [size for _, size in files] if is_known else None,
         )
         if self.request.parquet_filters:
             inner.pushFilters(self.jvm.seq(self.request.parquet_filters))
         inner.pruneColumns(self.jvm.struct_type(self.required))
-        if inner.fileIndex().sizeInBytes() != sum(s.size for s in splits):
+        if not is_known and inner.fileIndex().sizeInBytes() != sum(s.size for s in splits):
             check_sizes(store, splits)  # Spark would skip a missing file, and would read an empty file as no rows
         return inner.build()
 
@@ -151,16 +155,21 @@ class RawScan(PaimonScan):
         return f"PaimonScan[raw] {self.about}" + (", read by S3A" if self.request.hadoop else "")
 
     def toBatch(self) -> Any:
-        if self.bucket_key is None:
-            return self.inner.toBatch()
-        buckets = {f.file_name: s.bucket for s in self.plan.splits for f in s.files}
-        return BucketedBatch(self.jvm, self.inner.toBatch(), buckets)
+        if self.batch is None:
+            buckets = {f.file_name: s.bucket for s in self.plan.splits for f in s.files}
+            self.batch = file_batch(self.jvm, self.inner.toBatch(), None if self.bucket_key is None else buckets)
+        return self.batch
 
     def columnarSupportMode(self) -> Any:
         return connector.columnar_by_partition(self.jvm)
 
     class Java:
         implements = _REPORTS
+
+
+def _local_path(path: str) -> str:
+    """Return the path of a file with a scheme, as Spark shows it in `input_file_name()`."""
+    return path if "://" in path else f"file://{path}"
 
 
 class MergeScan(PaimonScan):
@@ -259,7 +268,7 @@ class PartitionedRawScan(_RuntimeFiltered, RawScan):
 
     def _read(self, plan: Plan) -> None:
         self.plan = plan
-        self.inner = self._parquet_scan()
+        self.inner, self.batch = self._parquet_scan(), None
 
     class Java:
         implements = [*_REPORTS, classes.SUPPORTS_RUNTIME_FILTERING]

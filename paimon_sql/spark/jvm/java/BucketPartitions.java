@@ -9,6 +9,7 @@ import org.apache.spark.sql.types.*;
 
 /**
  * Input partitions that know their bucket, and the function `bucket`: Spark joins tables of equal buckets without a shuffle.
+ * A batch of Spark's own scan of files, which is planned once.
  *
  * Spark reads the key of such a partition from HasPartitionKey, which the partitions of its own scans lack. These classes
  * are used in the driver only: executors get instances of the classes that they extend, and never get the function.
@@ -32,7 +33,38 @@ public class BucketPartitions {
     public Object writeReplace() { return new PythonInputPartition(index(), pickedPartition()); }
   }
 
-  public InputPartition[] ofFiles(InputPartition[] partitions, Map bucketOfFile) {
+  /**
+   * A batch of a scan of files. Spark asks it several times in a query; each time, its own batches divide the files anew and
+   * broadcast Hadoop's settings anew. `bucketOfFile` is null if the partitions are not divided by bucket.
+   */
+  public static class Kept implements Batch {
+    private final Batch batch;
+    private final Map bucketOfFile;
+    private InputPartition[] partitions;
+    private PartitionReaderFactory factory;
+    Kept(Batch batch, Map bucketOfFile) { this.batch = batch; this.bucketOfFile = bucketOfFile; }
+    public synchronized InputPartition[] planInputPartitions() {
+      if (partitions == null) {
+        InputPartition[] found = batch.planInputPartitions();
+        partitions = bucketOfFile == null ? found : ofFiles(found, bucketOfFile);
+      }
+      return partitions;
+    }
+    public synchronized PartitionReaderFactory createReaderFactory() {
+      if (factory == null) factory = batch.createReaderFactory();
+      return factory;
+    }
+    public boolean equals(Object other) {
+      return other instanceof Kept && batch.equals(((Kept) other).batch) && Objects.equals(bucketOfFile, ((Kept) other).bucketOfFile);
+    }
+    public int hashCode() { return batch.hashCode(); }
+  }
+
+  public Batch kept(Batch batch, Map bucketOfFile) {
+    return new Kept(batch, bucketOfFile);
+  }
+
+  static InputPartition[] ofFiles(InputPartition[] partitions, Map bucketOfFile) {
     List result = new ArrayList();
     for (int i = 0; i < partitions.length; i++) {
       PartitionedFile[] files = ((FilePartition) partitions[i]).files();
@@ -63,7 +95,11 @@ public class BucketPartitions {
     public Object writeReplace() { return null; }
   }
 
-  public BoundFunction bucket(DataType[] types) {
+  /** The function for arguments that have the types of some columns. */
+  public BoundFunction bucket(StructType columns) {
+    StructField[] fields = columns.fields();
+    DataType[] types = new DataType[fields.length];
+    for (int i = 0; i < fields.length; i++) types[i] = fields[i].dataType();
     return new Bucket(types);
   }
 
