@@ -93,6 +93,10 @@ class PrivilegedCatalog:
     def drop_database(self, name: str, cascade: bool = False) -> None:
         self.check_can_drop(name)
         self.inner.drop_database(name, cascade)
+        self.forget_database(name)
+
+    def forget_database(self, name: str) -> None:
+        """Remove the privileges on a database that does not exist any more, and on its tables."""
         self.accounts.dropped(name)
 
     def list_tables(self, database: str) -> list[str]:

@@ -13,9 +13,15 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
-from paimon_core.errors import DatabaseNotEmptyError, DatabaseNotFoundError, InvalidNameError, PaimonError
+from paimon_core.errors import DatabaseNotFoundError, InvalidNameError, PaimonError
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.catalog.base import SYSTEM_DATABASE
+from paimon_sql.catalog.base import (
+    SYSTEM_DATABASE,
+    SupportsDatabases,
+    SupportsFunctions,
+    SupportsViews,
+    check_is_empty,
+)
 from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
 from paimon_sql.spark.jvm import connector
@@ -68,13 +74,16 @@ class SparkGenericCatalog(SparkCatalog):
         name, databases = single(namespace), self._databases
         with self._changing_databases():
             is_there = databases.database_exists(name)
-            if is_there and not cascade and databases.list_tables(name):
-                raise DatabaseNotEmptyError(f"Database {name} has Paimon tables: drop them first, or write CASCADE.")
+            if is_there and not cascade:
+                _check_is_empty(databases, name)
             if is_there and isinstance(databases, PrivilegedCatalog):
                 databases.check_can_drop(name)
             done = bool(self.others.dropNamespace(namespace, cascade))
-            if is_there and databases.database_exists(name):  # Spark's catalog may have the same folder or metastore
+            # Spark's catalog may have the same folder or metastore
+            if is_there and databases.database_exists(name):
                 databases.drop_database(name, cascade=cascade)
+            elif is_there and isinstance(databases, PrivilegedCatalog):
+                databases.forget_database(name)
         return done
 
     def createTable(self, identifier: Any, *definition: Any) -> Any:
@@ -107,3 +116,10 @@ class SparkGenericCatalog(SparkCatalog):
         if not self._has_database(name) and self.others.namespaceExists(namespace):
             with self._changing_databases():
                 self._databases.create_database(name, ignore_if_exists=True)
+
+
+def _check_is_empty(databases: SupportsDatabases, name: str) -> None:
+    """Raise `DatabaseNotEmptyError` if a database has objects of Paimon, which Spark's catalog would not notice."""
+    views = databases.list_views(name) if isinstance(databases, SupportsViews) else []
+    functions = databases.list_functions(name) if isinstance(databases, SupportsFunctions) else []
+    check_is_empty(name, databases.list_tables(name), views, functions)
