@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.expressions.predicate import Predicate
+from paimon_core.expressions.predicate import Predicate, compared_columns
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.jobs import Executor, Job, TaskT
 from paimon_core.lazy import ImportedOnCall
@@ -185,6 +185,9 @@ class Table:
                 plan = plan_with_fallback(self.store, version, predicate, level=level, since=files_since(self.store))
             recorded.set(snapshot=None if plan.snapshot is None else plan.snapshot.id, splits=len(plan.splits))
             recorded.set(files=plan.files_kept, files_total=plan.files_total)
+        if predicate is not None:
+            files = plan.files_total - plan.skipped.partition
+            self.store.filters.add(self.store.root, compared_columns(predicate), files, plan.files_kept)
         return plan
 
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:

@@ -6,7 +6,7 @@ from paimon_core.clock import now_millis
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
 from paimon_core.io.load import load_file_io, normalize
-from paimon_core.maintenance import advice, storage_check
+from paimon_core.maintenance import advice, older_readers, storage_check
 from paimon_core.maintenance.orphans import search as orphans
 from paimon_core.maintenance.orphans.search import drop_missing, missing_files, purge
 from paimon_core.maintenance.storage_clock import storage_now
@@ -113,16 +113,20 @@ def check_storage(context: ProcedureContext, target: str) -> Rows:
 
 
 @procedure(fact="string", reason="string", statement="string")
-def advise(context: ProcedureContext, table: str, deep: bool = False) -> Rows:
+def advise(context: ProcedureContext, table: str, deep: bool = False, readers: str | None = None) -> Rows:
     """Advise on the upkeep of a table: a fact about it, why the fact matters, and the statement that mends it.
 
     It reads metadata only, and changes nothing. There are rules for small files, sorted runs that wait for a
     compaction, deleted rows, rows without a bucket, sizes of buckets, snapshots and consumers that stay, missing
-    statistics, and options that are misspelled, unsafe or without effect. `deep` lists all files of the table, too, and
-    finds files that no version needs. The result is empty if no rule applies.
+    statistics, filters of this process without a file index, and options that are misspelled, unsafe or without effect.
+    `deep` lists all files of the table, too, and finds files that no version needs. `readers` names engines that must
+    read the table, such as 'Paimon 0.7, pypaimon 1.4.2', and adds what they misread. The result is empty if no rule
+    applies.
     """
     target = context.load_table(table)
-    given = advice.advise(advice.figures_of(target.store, with_orphans=deep))
+    engines = () if readers is None else older_readers.readers_of(readers)
+    figures = advice.figures_of(target.store, with_orphans=deep)
+    given = [*advice.advise(figures), *older_readers.advise_for_readers(target.store, figures, engines)]
     return [(a.fact, a.reason, a.for_table(context.name, target.identifier)) for a in given]
 
 

@@ -95,6 +95,12 @@ def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
     return (predicate,)
 
 
+def compared_columns(predicate: Predicate) -> frozenset[str]:
+    """Return the columns that have one of some given values in each matching row."""
+    parts = conjuncts(predicate)
+    return frozenset(p.column for p in parts if isinstance(p, In) or (isinstance(p, Compare) and p.op in ("=", "<=>")))
+
+
 def conjunction(parts: Iterable[Predicate]) -> Predicate | None:
     """Return the AND of the parts, or None without parts."""
     kept = tuple(parts)

@@ -16,15 +16,19 @@ import pyarrow.compute as pc
 
 from paimon_core.clock import now_millis
 from paimon_core.errors import InvalidOptionError
+from paimon_core.indexes.file_index.options import PREFIX, indexed_names
+from paimon_core.indexes.file_index.registry import BLOOM_FILTER, INDEX_TYPES
 from paimon_core.maintenance.orphans.search import DEFAULT_AGE, find_orphans
 from paimon_core.maintenance.snapshot_expiry import retention_of
 from paimon_core.options import (
     BUCKET,
     COMMIT_UNSAFE_STORAGE,
     CONSUMER_CHANGELOG_ONLY,
+    DATA_EVOLUTION,
     DELETION_VECTORS,
     DYNAMIC_BUCKET_MAX,
     DYNAMIC_BUCKET_TARGET_ROWS,
+    FILE_INDEX_READ,
     IGNORE_DELETE,
     MAX_SIZE_AMPLIFICATION,
     MERGE_ENGINE,
@@ -39,6 +43,7 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.options.support import OPTIONS
+from paimon_core.seen_filters import SeenFilter
 from paimon_core.spec.identifier import Identifier, sql_name, sql_string
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.consumers import list_consumers
@@ -47,6 +52,7 @@ from paimon_core.store.indexes.index_files import deletion_files
 from paimon_core.store.live_table import live_table, run_counts
 from paimon_core.store.manifests import data_manifests, live_columns
 from paimon_core.store.snapshots import find_snapshot, history_ids, latest_snapshot
+from paimon_core.store.statistics import read_statistics
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.files.data_files import target_file_size
 
@@ -57,6 +63,9 @@ FEW_BUCKETS = 4  # that many never are too many
 ADVISED_BUCKET = 512 * _MIB
 MANY_DELETED = 0.2  # of the rows that data files hold
 SKEWED = 4  # sizes of an average bucket
+MANY_SCANS = 3  # with a filter on a column
+MANY_FILES = 4  # that such a scan reads
+FEW_VALUES = 1000  # of a column: most files have all of them, so that a file index skips none
 MANY_ROWS = 1_000_000  # from here on, plans of joins gain by statistics
 # options that only some tables use
 _OF_KEYS: tuple[Option[Any], ...] = (
@@ -97,7 +106,8 @@ class Figures:
     bytes at which a data file ends. `deleted` rows of the files are marked by deletion vectors. `waiting` are the files
     of postponed buckets, which queries do not see yet. `expires`: an expiry would remove a snapshot. `holder` is the
     consumer without which it would. `orphans` are the number and the bytes of files that no version needs, None if
-    they were not searched for.
+    they were not searched for. `unindexed` are the filters that this process has seen on columns that could have a file
+    index and have none.
     """
 
     options: TableOptions
@@ -111,6 +121,7 @@ class Figures:
     holder: str | None = None
     rows: int = 0
     has_statistics: bool = False
+    unindexed: tuple[SeenFilter, ...] = ()
     orphans: tuple[int, int] | None = None
 
 
@@ -136,6 +147,7 @@ def figures_of(store: TableStore, *, with_orphans: bool = False) -> Figures:
         **_expiry(store),
         rows=snapshot.total_record_count,
         has_statistics=snapshot.statistics is not None,
+        unindexed=_unindexed(store, snapshot),
     )
 
 
@@ -145,6 +157,19 @@ def _waiting(store: TableStore, snapshot: Snapshot) -> int:
         return 0
     found = live_columns(store, data_manifests(store, snapshot))
     return sum(int((manifest.buckets[rows] == POSTPONED).sum()) for manifest, rows in found)
+
+
+def _unindexed(store: TableStore, snapshot: Snapshot) -> tuple[SeenFilter, ...]:
+    """Return the filters on columns that lack a file index and can have one."""
+    if store.options[DATA_EVOLUTION] or not store.options[FILE_INDEX_READ]:
+        return ()
+    fields = {f.name: f for f in store.schema.fields if not set(f.name) & set(",[]") and f.name == f.name.strip()}
+    passed = {*store.schema.partition_keys, *store.schema.primary_keys, *indexed_names(store.options)}
+    found = [s for s in store.filters.of_table(store.root) if s.column in fields and s.column not in passed]
+    found = [s for s in found if INDEX_TYPES[BLOOM_FILTER].admits(fields[s.column].type)]
+    statistics = read_statistics(store, snapshot) if found else None
+    known = {} if statistics is None else statistics.columns
+    return tuple(s for s in found if known.get(s.column, {}).get("distinctCount", FEW_VALUES) >= FEW_VALUES)
 
 
 def _expiry(store: TableStore) -> dict[str, Any]:
@@ -331,6 +356,24 @@ def _skewed_buckets(figures: Figures) -> Iterator[Advice]:
         )
 
 
+def _missing_indexes(figures: Figures) -> Iterator[Advice]:
+    """Columns that scans compare with values, in vain: most files remain."""
+    seen = [s for s in figures.unindexed if s.scans >= MANY_SCANS]
+    seen = [s for s in seen if s.read >= MANY_FILES * s.scans and s.read * 2 > s.files]
+    if not seen:
+        return
+    said = (f"{s.scans} scans with a filter on {s.column!r} read {s.read} of {s.files} files" for s in seen)
+    key = f"{PREFIX}{BLOOM_FILTER}.columns"
+    had = (name.strip() for name in figures.options.values.get(key, "").split(","))
+    columns = sql_string(",".join(name for name in [*had, *(s.column for s in seen)] if name))
+    yield Advice(
+        "; ".join(said),
+        "a file index skips files that lack a value, if a column has many values; it comes with new files, and "
+        "sys.rewrite_file_index adds it to others",
+        f"ALTER TABLE {{table}} SET TBLPROPERTIES ({sql_string(key)} = {_without_fields(columns)})",
+    )
+
+
 def _missing_statistics(figures: Figures) -> Iterator[Advice]:
     if figures.rows >= MANY_ROWS and not figures.has_statistics:
         yield Advice(
@@ -353,4 +396,5 @@ _RULES: tuple[Callable[[Figures], Iterator[Advice]], ...] = (
     _old_snapshots,
     _orphans,
     _missing_statistics,
+    _missing_indexes,
 )

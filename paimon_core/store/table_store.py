@@ -18,6 +18,7 @@ from paimon_core.lazy import cached_property
 from paimon_core.metrics import PROCESS, Metrics
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
 from paimon_core.rights import Rights
+from paimon_core.seen_filters import FILTERS, SeenFilters
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema
@@ -92,7 +93,7 @@ class TableStore:
     user, None if the catalog has no users.
 
     `zone` converts between instants and local times: it is the session's time zone, None for the process's. `metrics`
-    counts commits and compactions.
+    counts commits and compactions, `filters` the filters of scans.
     """
 
     io: FileIO
@@ -110,6 +111,7 @@ class TableStore:
     zone: tzinfo | None = None
     iceberg_catalogs: IcebergCatalogs | None = field(default=None, compare=False, repr=False)
     metrics: Metrics = field(default=PROCESS, compare=False, repr=False)
+    filters: SeenFilters = field(default=FILTERS, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "watcher": None, "iceberg_catalogs": None}

@@ -96,6 +96,9 @@ def _parser() -> argparse.ArgumentParser:
     doctor = add("doctor", "Print advice on the upkeep of a table, as CALL sys.advise.", has_rows=False)
     doctor.add_argument("table", help=table)
     doctor.add_argument("--deep", action="store_true", help="list all files, too, to find those that nothing needs")
+    doctor.add_argument(
+        "--readers", metavar="ENGINES", help="engines that must read the table: 'Paimon 0.7, pypaimon 1.4.2'"
+    )
     return made
 
 
@@ -173,9 +176,13 @@ def _picture(arguments: argparse.Namespace) -> str:
 def _doctor(arguments: argparse.Namespace) -> str:
     """Return the advice on a table as text."""
     from paimon_core.maintenance.advice import advise, figures_of  # noqa: PLC0415  other commands need none of it
+    from paimon_core.maintenance.older_readers import advise_for_readers, readers_of  # noqa: PLC0415  nor of this
 
+    engines = () if arguments.readers is None else readers_of(arguments.readers)
     table = _table(arguments, arguments.table)
-    given = advise(figures_of(table.inner.store, with_orphans=arguments.deep))
+    store = table.inner.store
+    figures = figures_of(store, with_orphans=arguments.deep)
+    given = [*advise(figures), *advise_for_readers(store, figures, engines)]
     if not given:
         return f"No rule has advice for {table.name}.\n"
     catalog = arguments.catalog or "paimon"

@@ -29,7 +29,9 @@ from paimon_core.options import Option, TableOptions, boolean, one_of
 _SAMPLE_ROWS = 20_000
 _DICTIONARY = Option("parquet.enable.dictionary", boolean, True, "Columns with repeated values get a dictionary.")
 _FIRST_VERSION = ("v1", "parquet_1_0")
-_VERSION = Option("parquet.writer.version", one_of(*_FIRST_VERSION, "v2", "parquet_2_0"), "v1", "v2 packs integers.")
+WRITER_VERSION = Option(
+    "parquet.writer.version", one_of(*_FIRST_VERSION, "v2", "parquet_2_0"), "v1", "v2 packs integers."
+)
 # The share of a value's bits. Above it, unpacking costs as much as reading fewer bytes saves.
 _NARROW = 0.65
 
@@ -40,7 +42,7 @@ def column_encodings(rows: pa.Table, options: TableOptions) -> tuple[list[str], 
     The choice depends on a file's first rows."""
     sample = rows.slice(0, _SAMPLE_ROWS).combine_chunks()
     repeating = [n for n in _allowed_dictionaries(sample.schema, options) if _repeats(sample.column(n))]
-    if options[_VERSION] in _FIRST_VERSION:
+    if options[WRITER_VERSION] in _FIRST_VERSION:
         return repeating, {}
     others = [n for n in sample.column_names if n not in repeating]
     return repeating, {n: "DELTA_BINARY_PACKED" for n in others if _is_narrow(sample.column(n))}
@@ -48,7 +50,7 @@ def column_encodings(rows: pa.Table, options: TableOptions) -> tuple[list[str], 
 
 def check_encodings(options: TableOptions) -> None:
     """Raise `InvalidOptionError` for values that do not parse."""
-    _ = options[_VERSION], options[_DICTIONARY]
+    _ = options[WRITER_VERSION], options[_DICTIONARY]
 
 
 def _allowed_dictionaries(schema: pa.Schema, options: TableOptions) -> Iterator[str]:

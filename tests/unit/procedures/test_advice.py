@@ -15,10 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.expressions.predicate import And, Compare, In, Predicate
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.advice import Figures, advise
 from paimon_core.options import TableOptions
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.types import INT, STRING
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import RemoveOption, SetOption
@@ -271,3 +274,66 @@ def test_names_are_quoted(tmp_path: Path) -> None:
     lake.insert(1)
     ((_, _, statement),) = lake.call("advise", table="`it's a t`")
     assert statement == r"CALL paimon.sys.rescale(table => 'default.`it\'s a t`', bucket_num => 1)"
+
+
+# filters that this process has seen
+def of_filters(root: Path, options: Mapping[str, str] = OPTIONS, files: int = 6) -> Lake:
+    """A table whose files each have a row with the lowest and the highest key, and others between them."""
+    lake = Lake(root, {"compaction.min.file-num": "50", **options})
+    for n in range(files):
+        lake.insert(0, 10 + n, 1000)
+    return lake
+
+
+def look(lake: Lake, predicate: Predicate, times: int = 3) -> None:
+    for _ in range(times):
+        lake.table.plan(lake.table.latest_snapshot(), predicate)
+
+
+def test_filters_without_a_file_index(tmp_path: Path) -> None:
+    lake = of_filters(tmp_path)
+    look(lake, And((Compare("k", "=", 12), Compare("v", ">", "a"))), times=2)
+    look(lake, Compare("k", ">", 5))
+    assert lake.advice() == {}, "two scans are few, and an index of this type does not serve ranges"
+    look(lake, In("k", (12, 13)), times=1)
+    statement = only(lake.advice(), r"^3 scans with a filter on 'k' read 18 of 18 files$")
+    assert statement == "ALTER TABLE paimon.default.t SET TBLPROPERTIES ('file-index.bloom-filter.columns' = 'k')"
+    lake.catalog.alter_table(lake.identifier, [SetOption("file-index.bloom-filter.columns", "k")])
+    assert lake.advice() == {}
+    lake.call("rewrite_file_index", table="t")
+    assert lake.table.plan(lake.table.latest_snapshot(), Compare("k", "=", 12)).files_kept == 1, "the reason says so"
+
+
+def test_a_file_index_beside_others(tmp_path: Path) -> None:
+    lake = of_filters(tmp_path, {**OPTIONS, "file-index.bloom-filter.columns": "k"})
+    look(lake, And((Compare("k", "=", 0), Compare("v", "=", "x"))))
+    assert "'file-index.bloom-filter.columns' = 'k,v'" in only(lake.advice(), "on 'v'")
+
+
+@pytest.mark.parametrize(
+    "options", [{"partition": "k"}, KEYED, {**OPTIONS, "file-index.bitmap.columns": "k"}, {**OPTIONS, "few": "files"}]
+)
+def test_filters_that_need_no_file_index(options: dict[str, str], tmp_path: Path) -> None:
+    lake = of_filters(tmp_path, options, files=3 if "few" in options else 4)
+    look(lake, Compare("k", "=", 0))
+    assert [fact for fact in lake.advice() if "scans" in fact] == []
+
+
+def test_filters_that_statistics_serve(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**OPTIONS, "compaction.min.file-num": "50"})
+    for n in range(10):
+        lake.insert(n)
+    look(lake, Compare("k", "=", 3))
+    assert lake.advice() == {}
+
+
+@pytest.mark.parametrize(("distinct", "is_advised"), [(12, False), (4044, True)])
+def test_columns_with_few_values_need_no_file_index(distinct: int, is_advised: bool, tmp_path: Path) -> None:
+    lake = of_filters(tmp_path)
+    table = lake.table
+    snapshot = table.latest_snapshot()
+    assert snapshot is not None
+    known = TableStatistics(snapshot_id=snapshot.id, schema_id=0, columns={"k": {"distinctCount": distinct}})
+    table.commit_statistics(known, CommitInfo(user="analyzer"))
+    look(lake, Compare("k", "=", 12))
+    assert bool(lake.advice()) is is_advised

@@ -109,6 +109,11 @@ def test_doctor(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_doctor_for_readers(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = ran(capsys, "doctor", "shop.t", "-w", warehouse, "--readers", "Paimon 0.5")
+    assert found.splitlines()[0] == "Paimon 0.5 reads no table after a commit of paimon-sql"
+
+
 def test_doctor_without_a_table_checks_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["paimon-sql", "doctor"])
     monkeypatch.setattr("paimon_sql.shell.main.main", lambda: 7)

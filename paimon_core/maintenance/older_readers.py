@@ -1,0 +1,163 @@
+"""Advice on tables that versions of other engines do not read, or read as other rows.
+
+`docs/interop.md` has these faults, each found by reading our tables with that version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.formats.parquet.encodings import WRITER_VERSION
+from paimon_core.maintenance.advice import Advice, Figures
+from paimon_core.options import DELETION_VECTORS, FILE_FORMAT, MERGE_ENGINE, PARTITION_LEGACY_NAME
+from paimon_core.spec.identifier import sql_string
+from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import Kind
+from paimon_core.store.live_table import run_counts
+from paimon_core.store.table_store import TableStore
+
+PAIMON, PYPAIMON = "Paimon", "pypaimon"
+_NAMES = {name.lower(): name for name in (PAIMON, PYPAIMON)}
+_READER = re.compile(r"\s*([a-z]+)\s+(\d{1,4}(?:\.\d{1,4}){1,3})\s*", re.IGNORECASE)
+_COMPACT = "{call}.compact(table => {name}, compact_strategy => 'full')"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingEngine:
+    """An engine that reads the table: `Paimon` is the Java library of Spark, Flink, Hive and Trino."""
+
+    name: str
+    version: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} {'.'.join(map(str, self.version))}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderFault:
+    """A fault of the versions of an engine from `since` to before `until`, () for no such bound, on some tables.
+
+    `what` follows the name of the engine."""
+
+    name: str
+    since: tuple[int, ...]
+    until: tuple[int, ...]
+    concerns: Callable[[TableSchema, Figures], bool]
+    what: str
+    reason: str
+    statement: str
+
+    def is_of(self, reader: ReadingEngine) -> bool:
+        """Return whether the version has the fault."""
+        version = reader.version
+        return reader.name == self.name and self.since <= version and (not self.until or version < self.until)
+
+
+def readers_of(text: str) -> tuple[ReadingEngine, ...]:
+    """Return the readers in a text such as `Paimon 0.7, pypaimon 1.4.2`. Raises `InvalidOptionError`."""
+    found = []
+    for part in text.split(","):
+        match = _READER.fullmatch(part)
+        name = _NAMES.get(match[1].lower()) if match else None
+        if match is None or name is None:
+            raise InvalidOptionError(
+                f"{part.strip()!r} is not a valid reader: write {' or '.join(_NAMES.values())} and a version, such as "
+                f"'{PAIMON} 0.7, {PYPAIMON} 1.4.2'."
+            )
+        found.append(ReadingEngine(name, tuple(map(int, match[2].split(".")))))
+    return tuple(found)
+
+
+def advise_for_readers(store: TableStore, figures: Figures, readers: tuple[ReadingEngine, ...]) -> Iterator[Advice]:
+    """Yield the advice for tables that some readers must read."""
+    for reader in readers if figures.snapshots else ():
+        for fault in _FAULTS:
+            if fault.is_of(reader) and fault.concerns(store.schema, figures):
+                yield Advice(f"{reader} {fault.what}", fault.reason, fault.statement)
+
+
+def _every_table(_: TableSchema, __: Figures) -> bool:
+    return True
+
+
+def _shows_hidden_rows(_: TableSchema, figures: Figures) -> bool:
+    """Whether files have rows that only a compaction removes."""
+    options = figures.options
+    hides = figures.has_primary_key and (options[DELETION_VECTORS] or options[MERGE_ENGINE] == "first-row")
+    return figures.deleted > 0 or (hides and _is_unmerged(figures))
+
+
+def _merges_fields(_: TableSchema, figures: Figures) -> bool:
+    engine = figures.options[MERGE_ENGINE] if figures.has_primary_key else ""
+    return engine in ("aggregation", "partial-update") and _is_unmerged(figures)
+
+
+def _is_unmerged(figures: Figures) -> bool:
+    has_level_0 = bool(pc.any(pc.equal(figures.files["level"], 0)).as_py())
+    return has_level_0 or any(count > 1 for count in run_counts(figures.files).values())
+
+
+def _has_numbers_of_days(schema: TableSchema, figures: Figures) -> bool:
+    dates = any(schema.field_by_name[key].type.kind is Kind.DATE for key in schema.partition_keys)
+    return dates and figures.options[PARTITION_LEGACY_NAME]
+
+
+def _evolved_orc_times(schema: TableSchema, figures: Figures) -> bool:
+    times = any(field.type.kind is Kind.TIMESTAMP for field in schema.fields)
+    return times and schema.id > 0 and figures.options[FILE_FORMAT] == "orc"
+
+
+def _packs_integers(_: TableSchema, figures: Figures) -> bool:
+    return figures.options[FILE_FORMAT] == "parquet" and figures.options[WRITER_VERSION] in ("v2", "parquet_2_0")
+
+
+_FAULTS = (
+    ReaderFault(
+        *(PAIMON, (), (0, 5), _every_table),
+        "reads no table after a commit of paimon-sql",
+        "it cannot decompress manifests with ZSTD",
+        "-- upgrade Paimon to 0.6.0 or later",
+    ),
+    ReaderFault(
+        *(PAIMON, (0, 5), (0, 6), _every_table),
+        "reads no table after a commit of paimon-sql",
+        "it cannot read manifest lists with later columns",
+        "-- upgrade Paimon to 0.6.0 or later",
+    ),
+    ReaderFault(
+        *(PAIMON, (0, 6), (0, 8), _shows_hidden_rows),
+        "shows rows that are deleted or replaced",
+        "it ignores deletion vectors, and the first row of a key, before a compaction",
+        _COMPACT,
+    ),
+    ReaderFault(
+        *(PAIMON, (), (), _packs_integers),
+        "does not read all columns of the Parquet files",
+        "before 1.1 it does not know the encoding of version 2, and 2.0 loses its position where it skips rows; files "
+        "that are already written stay as they are",
+        f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({sql_string(WRITER_VERSION.key)})",
+    ),
+    ReaderFault(
+        *(PYPAIMON, (), (2,), _merges_fields),
+        "reads other values of keys with several rows",
+        "before a compaction, it returns the last row of a key instead of merging rows",
+        _COMPACT,
+    ),
+    ReaderFault(
+        *(PYPAIMON, (), (2, 1), _has_numbers_of_days),
+        "does not find the files of partitions by DATE",
+        "it searches them in folders with dates, and Paimon's default is a number of days",
+        "-- upgrade pypaimon to 2.1.0 or later",
+    ),
+    ReaderFault(
+        *(PYPAIMON, (), (2,), _evolved_orc_times),
+        "does not read TIMESTAMP columns in ORC files of several schemas",
+        "it reads times of older files as milliseconds, and times of newer files as nanoseconds",
+        "-- upgrade pypaimon to 2.0.0 or later",
+    ),
+)

@@ -1,0 +1,132 @@
+"""`CALL sys.advise` with readers: each fault has a table that a version misreads, and one that it reads."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from paimon_core.errors import InvalidOptionError
+from paimon_core.maintenance.older_readers import ReadingEngine, readers_of
+from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.types import DATE, INT, STRING, Kind, TimeType
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption
+from tests.support import stored
+from tests.support.tables import fields
+from tests.unit.procedures.test_advice import KEYED, OPTIONS, Lake
+
+
+def said(lake: Lake, readers: str) -> dict[str, str]:
+    """The statements for readers by their facts."""
+    return {fact: run for fact, _, run in lake.call("advise", table="t", readers=readers) if fact[0] in "Pp"}
+
+
+def filled(root: Path, options: dict[str, str]) -> Lake:
+    lake = Lake(root, options)
+    lake.insert(1, 2, 3)
+    return lake
+
+
+def test_readers() -> None:
+    assert readers_of("paimon 0.7,  PyPaimon 1.4.2") == (
+        ReadingEngine("Paimon", (0, 7)),
+        ReadingEngine("pypaimon", (1, 4, 2)),
+    )
+    assert str(readers_of("pypaimon 2.0.0")[0]) == "pypaimon 2.0.0"
+
+
+@pytest.mark.parametrize("text", ["", "Paimon", "Paimon 1", "Spark 4.0", "Paimon 0.7;", "Paimon 0.7,", "Paimon 9" * 99])
+def test_what_is_not_a_reader(text: str) -> None:
+    with pytest.raises(InvalidOptionError, match="is not a valid reader"):
+        readers_of(text)
+
+
+def test_readers_of_every_table(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, OPTIONS)
+    assert said(lake, "Paimon 0.4, Paimon 0.5.0") == {}, "no commit"
+    lake.insert(1)
+    found = said(lake, "Paimon 0.4, Paimon 0.5.0")
+    assert found == {
+        "Paimon 0.4 reads no table after a commit of paimon-sql": "-- upgrade Paimon to 0.6.0 or later",
+        "Paimon 0.5.0 reads no table after a commit of paimon-sql": "-- upgrade Paimon to 0.6.0 or later",
+    }
+    assert said(lake, "Paimon 0.6.0, Paimon 2.0.0, pypaimon 1.3.2, pypaimon 2.1.0") == {}
+
+
+def test_deletion_vectors(tmp_path: Path) -> None:
+    lake = filled(tmp_path, {**OPTIONS, "deletion-vectors.enabled": "true"})
+    assert said(lake, "Paimon 0.7.0") == {}
+    lake.delete(0)
+    assert said(lake, "Paimon 0.8.2, pypaimon 1.3.2") == {}
+    found = said(lake, "Paimon 0.7.0")
+    assert list(found) == ["Paimon 0.7.0 shows rows that are deleted or replaced"]
+    lake.follow(*found.values())
+    assert said(lake, "Paimon 0.7.0") == {} and len(stored.read(lake.table)) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "reader", "is_misread"),
+    [
+        ({"merge-engine": "first-row"}, "Paimon 0.6.0", True),
+        ({"deletion-vectors.enabled": "true"}, "Paimon 0.6.0", True),
+        ({"merge-engine": "first-row"}, "Paimon 0.8.2", False),
+        ({}, "Paimon 0.6.0", False),
+        ({"merge-engine": "aggregation"}, "pypaimon 1.4.2", True),
+        ({"merge-engine": "partial-update"}, "pypaimon 1.3.2", True),
+        ({"merge-engine": "aggregation"}, "pypaimon 2.0.0", False),
+        ({}, "pypaimon 1.3.2", False),
+    ],
+)
+def test_rows_before_a_compaction(tmp_path: Path, options: dict[str, str], reader: str, is_misread: bool) -> None:
+    lake = filled(tmp_path, {**KEYED, **options})
+    found = said(lake, reader)
+    assert len(found) == is_misread
+    for statement in found.values():
+        lake.follow(statement)
+    assert said(lake, reader) == {}
+
+
+def test_packed_integers(tmp_path: Path) -> None:
+    lake = filled(tmp_path, {**OPTIONS, "parquet.writer.version": "v2"})
+    found = said(lake, "Paimon 1.0.1, pypaimon 2.1.0")
+    assert found == {
+        "Paimon 1.0.1 does not read all columns of the Parquet files": (
+            "ALTER TABLE paimon.default.t UNSET TBLPROPERTIES ('parquet.writer.version')"
+        )
+    }
+    lake.catalog.alter_table(lake.identifier, [RemoveOption("parquet.writer.version")])
+    assert said(lake, "Paimon 1.0.1") == {}
+
+
+@pytest.mark.parametrize(
+    ("key", "legacy", "reader", "is_misread"),
+    [
+        ("v", "true", "pypaimon 2.0.0", True),
+        ("v", "true", "pypaimon 2.1.0", False),
+        ("v", "false", "pypaimon 2.0.0", False),
+        ("k", "true", "pypaimon 2.0.0", False),
+    ],
+)
+def test_partitions_by_date(tmp_path: Path, key: str, legacy: str, reader: str, is_misread: bool) -> None:
+    lake = Lake(tmp_path, OPTIONS)
+    options = {"bucket": "-1", "partition": key, "partition.legacy-name": legacy}
+    lake.identifier = Identifier("default", "by_date")
+    lake.catalog.create_table(lake.identifier, new_table_schema(fields(k=INT, v=DATE), options=options))
+    stored.insert(lake.table, [(1, date(2024, 1, 1))])
+    rows = lake.call("advise", table="by_date", readers=reader)
+    assert [run for _, _, run in rows] == ["-- upgrade pypaimon to 2.1.0 or later"] * is_misread
+
+
+def test_orc_times_of_several_schemas(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, OPTIONS)
+    options = {"bucket": "-1", "file.format": "orc"}
+    lake.identifier = Identifier("default", "times")
+    columns = fields(k=INT, v=TimeType(Kind.TIMESTAMP, True, 6))
+    lake.catalog.create_table(lake.identifier, new_table_schema(columns, options=options))
+    stored.insert(lake.table, [(1, None)])
+    assert lake.call("advise", table="times", readers="pypaimon 1.4.2") == []
+    lake.catalog.alter_table(lake.identifier, [AddColumn(("more",), STRING)])
+    rows = lake.call("advise", table="times", readers="pypaimon 1.4.2, pypaimon 2.0.0")
+    assert [run for _, _, run in rows] == ["-- upgrade pypaimon to 2.0.0 or later"]
