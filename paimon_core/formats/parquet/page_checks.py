@@ -40,7 +40,7 @@ _PAGES, _VALUES = (5, 7, 8), 1  # headers of data pages, of dictionaries, and of
 _HEADER, _LONGEST_HEADER = 2**8, 2**24  # bytes read at first, and at most: statistics hold whole values
 _MOST_CHUNKS = 256  # with more, decoding the footer again takes longer than reading the file
 _MOST_EMPTY = 16
-_KEPT = 128  # footers, each of some kilobytes: a service reads the same files again and again
+_KEPT, _LARGEST_KEPT = 128, 2**17  # footers, and bytes of one: a service reads the same files again and again
 _ANY_PAGES, _MOST_RATIO = 2**26, 2**16  # runs of one value shrink to next to nothing
 
 
@@ -79,7 +79,8 @@ def checked_footer(source: pa.NativeFile, schema: pq.ParquetSchema, groups: int)
     Raises `ValueError` if access to its chunks would end the process."""
     if len(schema) * groups > _MOST_CHUNKS:
         return None
-    found = _chunks(footer_bytes(source)[0])
+    footer = footer_bytes(source)[0]
+    found = (_kept_chunks if len(footer) <= _LARGEST_KEPT else _chunks)(footer)
     for chunks in found:
         if len(chunks) != len(schema):
             raise ValueError(f"a row group has {len(chunks)} columns, the file's schema {len(schema)}")
@@ -89,12 +90,14 @@ def checked_footer(source: pa.NativeFile, schema: pq.ParquetSchema, groups: int)
     return CheckedFooter(source, found)
 
 
-@lru_cache(_KEPT)
 def _chunks(footer: bytes) -> tuple[tuple[_Chunk, ...], ...]:
     """Return the chunks of each row group. Raises `ValueError`."""
     with checked_structure():
         groups = row_groups(decode(footer, _USED))
         return tuple(tuple(_chunk(chunk_metadata(c)) for c in column_chunks(g)) for g in groups)
+
+
+_kept_chunks = lru_cache(_KEPT)(_chunks)
 
 
 def _chunk(meta: Fields) -> _Chunk:

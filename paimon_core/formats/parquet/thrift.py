@@ -186,8 +186,9 @@ def _end_of_items(data: bytes, at: int, kind: int, depth: int) -> int:
         raise ValueError(f"its metadata has a value of the unknown kind {kind}")
     if depth > _DEEPEST or count > len(data):
         raise ValueError("its metadata is nested too deeply, or ends too early")
-    for element in kinds * count:
-        at = _end_of(data, at, element, depth + 1)
+    for _ in range(count):  # no tuple of all kinds: nested lists may claim as many elements as the file has bytes
+        for element in kinds:
+            at = _end_of(data, at, element, depth + 1)
     return at
 
 

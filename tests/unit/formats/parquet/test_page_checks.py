@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from paimon_core.formats.parquet import page_checks
 from paimon_core.formats.parquet.footer import chunk_metadata, column_chunks, file_end, read_footer, row_groups
 from paimon_core.formats.parquet.page_checks import checked_footer
 from paimon_core.formats.parquet.thrift import I32, I64, LIST, Fields, Items, decode_at, encode
@@ -17,10 +18,11 @@ from paimon_core.formats.parquet.thrift import I32, I64, LIST, Fields, Items, de
 _CHUNK_SIZES, _UNPACKED_TOTAL, _DICTIONARY, _DATA = 16, 6, 11, 9  # ColumnMetaData
 
 
-def file(columns: int = 1, rows: int = 100, **settings: Any) -> bytes:
+def file(columns: int = 1, rows: int = 100, note: str = "", **settings: Any) -> bytes:
     sink = io.BytesIO()
     names = ["a.b", *(f"c{i}" for i in range(1, columns))]
-    pq.write_table(pa.table({n: [f"value {i % 9}" for i in range(rows)] for n in names}), sink, **settings)
+    table = pa.table({n: [f"value {i % 9}" for i in range(rows)] for n in names})
+    pq.write_table(table.replace_schema_metadata({"note": note}), sink, **settings)
     return sink.getvalue()
 
 
@@ -112,3 +114,12 @@ def test_a_histogram_that_ends_the_process_when_somebody_looks_at_its_chunk() ->
 
     with pytest.raises(ValueError, match=r"a histogram of column a\.b does not match the column's levels"):
         check(with_footer(file(), lengthen))
+
+
+def test_footers_of_another_file_at_the_same_path_and_long_footers_are_not_kept() -> None:
+    """Kept footers are found by their bytes, and a hostile table cannot fill the memory with them."""
+    page_checks._kept_chunks.cache_clear()
+    first, long = file(2), file(note="x" * 2**18)
+    assert check(first) and check(first) and check(file(2, rows=101)) and check(long)
+    kept = page_checks._kept_chunks.cache_info()
+    assert (kept.hits, kept.currsize) == (1, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -88,3 +89,15 @@ def test_footers_come_back_to_the_byte() -> None:
 def test_what_is_no_structure(data: bytes) -> None:
     with pytest.raises(ValueError, match="its metadata"):
         decode(data)
+
+
+def test_nested_lists_that_claim_many_elements_take_no_memory() -> None:
+    size = 2**15
+    lists = (b"\xf9" + b"\x80\x80\x01") * 30  # each claims 2**14 lists
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="its metadata ends too early"):
+            decode((b"\x19" + lists).ljust(size, b"\x01"), {})
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
