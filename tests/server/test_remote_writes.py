@@ -69,6 +69,10 @@ report("turned stream", lambda: stream(turned))
 report("given stream", lambda: stream(wide))
 report("wrong stream", lambda: stream(wrong))
 report("negative stream", lambda: stream(negative))
+other = spark.createDataFrame([("abc", 1.5)], "id STRING, ts DOUBLE")
+report("replaced by SQL", lambda: spark.sql("CREATE OR REPLACE TABLE t AS SELECT 'abc' AS id, 1.5D AS ts"))
+report("replaced", lambda: other.writeTo("t").createOrReplace())
+report("replaced by save", lambda: other.write.mode("overwrite").saveAsTable("t"))
 spark.sql("DROP DATABASE written CASCADE")
 spark.stop()
 """
@@ -78,6 +82,7 @@ EXPECTED = {
     **dict.fromkeys(("append", "turned", "given", "overwrite", "partitions", "save"), ROW),
     **dict.fromkeys(("insert into", "insert over", "texts", "stream", "turned stream", "given stream"), ROW),
     "merge schema": "[('5', '2024-03-05 12:00:00', '2024-03-05', 'x')]",
+    **dict.fromkeys(("replaced by SQL", "replaced", "replaced by save"), "[('abc', '1.5')]"),
     **dict.fromkeys(("wrong", "negative", "wrong stream", "negative stream"), VIOLATED),
 }
 

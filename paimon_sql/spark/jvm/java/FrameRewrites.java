@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.streaming.WriteToStreamStatement;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import scala.Function2;
 import scala.runtime.AbstractFunction1;
@@ -55,6 +56,8 @@ public class FrameRewrites {
       if (write.table() instanceof UnresolvedRelation) return true;
       if (!(write.table() instanceof DataSourceV2Relation)) return false;
       DataSourceV2Relation relation = (DataSourceV2Relation) write.table();
+      // rows of CREATE OR REPLACE TABLE … AS SELECT do not go to the table that has the name now
+      if (relation.table() instanceof StagedTable) return false;
       return relation.catalog().isDefined() && Proxy.isProxyClass(relation.table().getClass());
     }
   }
