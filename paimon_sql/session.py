@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.secrets import is_secret
 from paimon_sql.catalog.option_values import keyword_options
-from paimon_sql.java import find_java
+from paimon_sql.java import MINIMUM, find_java
 from paimon_sql.pictures.picture import PictureFormat
 from paimon_sql.pictures.show import TablePictures
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
@@ -39,6 +40,7 @@ from paimon_sql.spark.session_bridge import (
     is_catalog_class,
 )
 from paimon_sql.spark.statements.parser import has_parser, install_parser
+from paimon_sql.spark.surroundings import surroundings
 
 _NAME = "paimon-sql"  # of an application without a name: spark-submit would name it after the file that it runs
 _NO_NAMES = ("", "pyspark-shell", "__main__.py")
@@ -153,17 +155,21 @@ def prepare(context: SparkContext) -> Jvm:
 
 def doctor(spark: SparkSession | None = None) -> Diagnosis:
     """Check which Spark internals a session's Spark has. The result lists each hook, its variant in use, and the
-    features that do not work; its text is a report. Without a session, check the active one, or start a new one on this
-    machine and stop it.
+    features that do not work. A small job finds what does not fit in the Python of the executors. The text of the
+    result is a report. Without a session, check the active one, or start a new one on this machine and stop it.
     """
     found = spark or SparkSession.getActiveSession()
     if found is not None:
-        return diagnose(jvm_of(_context_of(found)))
+        return _diagnosed(jvm_of(_context_of(found)))
     started = _start({"spark.ui.enabled": "false"}, {})
     try:
-        return diagnose(jvm_of(started.sparkContext))
+        return _diagnosed(jvm_of(started.sparkContext))
     finally:
         started.stop()
+
+
+def _diagnosed(jvm: Jvm) -> Diagnosis:
+    return replace(diagnose(jvm), findings=surroundings(jvm, MINIMUM))
 
 
 def _make_current(spark: SparkSession, catalog: str) -> None:

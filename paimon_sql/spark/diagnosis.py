@@ -24,6 +24,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Hook
 from paimon_sql.spark.jvm.older.syntax import GRAMMAR
 from paimon_sql.spark.jvm.sessions import java_version, spark_version
+from paimon_sql.spark.workers.versions import SetupFinding
 
 _PACKAGE = f"{spark.__name__}."
 
@@ -49,6 +50,7 @@ class Diagnosis:
     python: str
     hooks: tuple[FoundHook, ...]
     gaps: tuple[Gap, ...]
+    findings: tuple[SetupFinding, ...] = ()
 
     @property
     def is_known(self) -> bool:
@@ -60,6 +62,11 @@ class Diagnosis:
         """Return the hooks that this Spark lacks."""
         return tuple(found for found in self.hooks if found.variant is None)
 
+    @property
+    def is_sound(self) -> bool:
+        """Return whether nothing is missing that statements need."""
+        return not self.moved and not any(found.fails for found in self.findings)
+
     def __str__(self) -> str:
         lines = [f"Spark {self.spark}, Java {self.java}, Python {self.python}"]
         if not self.is_known:
@@ -70,7 +77,10 @@ class Diagnosis:
         lines += ["", "What does not work:"]
         lines += [f"  {found.hook.breaks} ({found.name} needs {', '.join(found.missing)})" for found in self.moved]
         lines += [f"  {gap.refusal(self.spark)}" for gap in self.gaps]
-        return "\n".join(lines if self.moved or self.gaps else [*lines, "  nothing known"])
+        lines += [] if self.moved or self.gaps else ["  nothing known"]
+        lines += ["", "Java, and Python of the executors:"]
+        lines += [f"  {f.fact}\n    why: {f.reason}\n    do: {f.remedy}" for f in self.findings]
+        return "\n".join(lines if self.findings else [*lines, "  nothing to mend"])
 
 
 def _state(found: FoundHook) -> str:

@@ -47,6 +47,7 @@ def test_the_doctor_finds_every_hook(spark: Any) -> None:
     assert found.moved == ()
     assert found.is_known
     assert found.spark in str(found)
+    assert [f for f in found.findings if f.fails] == [] and found.is_sound
 
 
 @pytest.mark.parametrize("gap", GAPS, ids=lambda gap: gap.what)
