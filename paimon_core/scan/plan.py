@@ -126,8 +126,8 @@ class Plan:
         counts = ((s.result_count, s.row_count) for s in self.splits)
         return sum(rows if known is None else known for known, rows in counts)
 
-    def describe(self) -> str:
-        """Return one line for EXPLAIN."""
+    def describe(self, *, rows: bool = True) -> str:
+        """Return one line for EXPLAIN; without `rows` it has no number of rows, as some readers may not see them all."""
         version = "no snapshot" if self.snapshot is None else f"snapshot {self.snapshot.id}"
         merged = sum(s.needs_merge for s in self.splits)
         size, vectors = sum(s.size for s in self.splits), sum(len(s.deletions) for s in self.splits)
@@ -137,7 +137,7 @@ class Plan:
             f"splits {len(self.splits)} ({len(self.splits) - merged} raw, {merged} merge)"
             + (f", deletion vectors {vectors}" if vectors else "")
             + (f", skipped files: {skipped}" if (skipped := self.skipped.describe()) else "")
-            + f", rows expected: {'' if self.row_count is not None else 'at most '}{self.most_rows}"
+            + (f", rows expected: {'' if self.row_count is not None else 'at most '}{self.most_rows}" if rows else "")
         )
 
 

@@ -73,6 +73,8 @@ IS_STREAM = "read.stream"  # our own stream readers set it, so that the table ha
 class PaimonScanBuilder(Proxy):
     """Collects what Spark pushes down; `build` plans once."""
 
+    shows_rows = True  # whether EXPLAIN has the number of rows
+
     def __init__(
         self,
         jvm: Jvm,
@@ -224,7 +226,7 @@ class PaimonScanBuilder(Proxy):
         limit = limit if self.order is None else f", top {self.limit} by {self.order.describe()}"
         follows = derived_filter(self.table.store, conjunction(self.pruning))
         more = "" if follows is None else f", filters of generated columns: {describe(follows)}"
-        return f"{seen}{plan.describe()}{changes}, pushed filters: {filters}{more}{limit}"
+        return f"{seen}{plan.describe(rows=self.shows_rows)}{changes}, pushed filters: {filters}{more}{limit}"
 
     @cached_property
     def _plan(self) -> Plan:

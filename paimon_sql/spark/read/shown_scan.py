@@ -43,6 +43,8 @@ class Part:
 class ShownScanBuilder(PaimonScanBuilder):
     """A scan builder that shows a part of the table; `given` are the reader's own options."""
 
+    shows_rows = False  # it counts hidden rows, too
+
     def __init__(
         self,
         jvm: Jvm,
