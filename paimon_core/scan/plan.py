@@ -127,7 +127,7 @@ class Plan:
         return sum(rows if known is None else known for known, rows in counts)
 
     def describe(self, *, rows: bool = True) -> str:
-        """Return one line for EXPLAIN; without `rows` it has no number of rows, as some readers may not see them all."""
+        """Return one line for EXPLAIN. Without `rows` it has no number of rows: its reader may not see all of them."""
         version = "no snapshot" if self.snapshot is None else f"snapshot {self.snapshot.id}"
         merged = sum(s.needs_merge for s in self.splits)
         size, vectors = sum(s.size for s in self.splits), sum(len(s.deletions) for s in self.splits)

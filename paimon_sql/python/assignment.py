@@ -18,14 +18,13 @@ from paimon_core.arrow.required_parts import check_required_parts, with_required
 from paimon_core.arrow.table_fields import table_type
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
-from paimon_core.spec.kinds import MOMENTS, NUMBERS, TEXTS
+from paimon_core.spec.kinds import BINARIES, MOMENTS, NUMBERS, TEXTS
 from paimon_core.spec.types import MAX_LENGTH, NESTED_KINDS, DataField, DataType, Kind, LengthType
 from paimon_core.store.table_store import TableStore
 from paimon_sql.python.where.casts import cast_values
 from paimon_sql.python.where.coercion import COMPARED, spark_type
 
 _BATCH_ROWS = 2**16
-_BYTES = (Kind.BINARY, Kind.VARBINARY)
 
 
 def rows_of(data: Any, fields: Sequence[DataField]) -> pa.RecordBatchReader:
@@ -128,7 +127,7 @@ class AssignedRows:
             raise InvalidDataError(f"Column {field.name!r} of table {self.store.name}: {e}") from e
         if field.type.kind in NESTED_KINDS:
             _check_fields(field.name, source.type, arrow_type(field.type))
-        same = given.kind is field.type.kind or (given.kind in _BYTES and field.type.kind is Kind.BLOB)
+        same = given.kind is field.type.kind or (given.kind in BINARIES and field.type.kind is Kind.BLOB)
         if same or given.kind in NESTED_KINDS or field.type.kind in NESTED_KINDS:
             return lambda column: self._fitted(self._as_arrow(column, field), field)
         if not _is_assignable(spark_type(given), spark_type(field.type)):

@@ -43,7 +43,7 @@ UNUSED = (
     "pyarrow.orc",
     "importlib.metadata",
 )
-MOST_MODULES = 250  # of this project: each takes up to a millisecond
+MOST_MODULES = 255  # of this project: each takes up to a millisecond
 WRITING = (
     "paimon_core.commit.commit",
     "paimon_core.maintenance",
