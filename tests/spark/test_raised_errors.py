@@ -18,11 +18,13 @@ from pyspark.errors import (
 
 from paimon_core import errors
 from paimon_core.errors import PaimonError
+from paimon_sql.spark.dataframes.remote_frames import install_source
 from paimon_sql.spark.errors.conditions import OURS, SPARKS, condition_of
 from paimon_sql.spark.errors.raised import raised
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.exceptions import java_exception_of, may_raise
 from paimon_sql.spark.jvm.gateway import jvm_of
+from paimon_sql.spark.jvm.sessions import java_session
 from paimon_sql.spark.proxy import Function1
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.workers.worker import read_function
@@ -150,7 +152,11 @@ def test_views_of_tables_by_their_paths(spark: Any, table: Path) -> None:
             spark.sql(statement)
 
 
-def test_tables_of_ours_in_sparks_own_catalog_are_refused(spark: Any) -> None:
+@pytest.mark.parametrize("has_source", [False, True])
+def test_tables_of_ours_in_sparks_own_catalog_are_refused(spark: Any, has_source: bool) -> None:
+    """Servers, and `SparkGenericCatalog` of another session, give Spark a class for the data source."""
+    if has_source:
+        install_source(jvm_of(spark.sparkContext), java_session(spark))
     rows_of_one = spark.range(1)
     for act in (
         lambda: spark.sql("CREATE TABLE spark_catalog.default.x (k INT) USING paimon"),

@@ -2,7 +2,8 @@
 
 Spark returns an error in a Python worker as a text with the stack trace, and PySpark raises a `PythonException` with
 this text. If Spark wraps the error once more, PySpark raises py4j's own error. PySpark does so, too, if Spark finds no
-class for the data source `paimon`.
+class for the data source `paimon`. If Spark finds one, which servers and `SparkGenericCatalog` give it, PySpark raises
+Spark's error about that class.
 """
 
 from __future__ import annotations
@@ -15,16 +16,22 @@ from py4j import clientserver, java_gateway
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors.exceptions import captured
-from pyspark.errors.exceptions.captured import CapturedException, PythonException, UnknownException
+from pyspark.errors.exceptions.captured import (
+    CapturedException,
+    PythonException,
+    UnknownException,
+    UnsupportedOperationException,
+)
 
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_sql.spark.errors.java import OF_WORKER, java_exception, of_worker
-from paimon_sql.spark.jvm.exceptions import CONVERTER, CONVERTERS, as_pyspark_raises, missing_provider
+from paimon_sql.spark.jvm.exceptions import CONVERTER, CONVERTERS, as_pyspark_raises, refused_provider
 from paimon_sql.spark.jvm.gateway import jvm_of
 from paimon_sql.spark.jvm.hooks import hook
 
 _PATCHED = "_knows_errors_of_paimon_sql"
-_PROVIDER = "paimon"
+_PROVIDERS = ("paimon", "class paimon.defaultsource")
+_OF_SOURCES = (UnknownException, UnsupportedOperationException)
 _ONLY_IN_CATALOGS = (
     "Spark's own catalog spark_catalog cannot have Paimon tables: set "
     "spark.sql.catalog.NAME to paimon_sql.SparkCatalog and spark.sql.catalog.NAME.warehouse to a folder, and name the "
@@ -48,10 +55,11 @@ def install_raised_errors() -> None:
         converted = original(origin)
         if isinstance(converted, PythonException):
             return _of_worker(converted)
-        if isinstance(converted, UnknownException):
-            if hasattr(converted._cause, OF_WORKER):
-                return converted._cause
-            if str(missing_provider(origin)).lower() == _PROVIDER:
+        if isinstance(converted, UnknownException) and hasattr(converted._cause, OF_WORKER):
+            return converted._cause
+        if isinstance(converted, _OF_SOURCES):
+            jvm = jvm_of(SparkContext._active_spark_context)
+            if str(refused_provider(jvm, origin)).lower() in _PROVIDERS:
                 return raised(UnsupportedFeatureError(_ONLY_IN_CATALOGS))
         return converted
 

@@ -23,6 +23,11 @@ CONVERTERS = tuple(
 )
 # the name of PySpark's function that makes its exceptions, in 4.0 without an underscore
 CONVERTER = CONVERTERS[0].name if hasattr(captured, CONVERTERS[0].name) else CONVERTERS[1].name
+# conditions for a class that makes no tables in Spark's own catalog, and the parameters that name the data source
+_REFUSED_SOURCES = {
+    "CANNOT_CREATE_DATA_SOURCE_TABLE.EXTERNAL_METADATA_UNSUPPORTED": "provider",
+    "_LEGACY_ERROR_TEMP_2233": "providingClass",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +122,14 @@ def condition_of_exception(jvm: Jvm, origin: JavaObject) -> str | None:
     return None if condition is None else str(condition)
 
 
-def missing_provider(origin: JavaObject) -> str | None:
-    """Return the data source for which Spark found no class; None for an exception about something else."""
-    if str(origin.getClass().getName()) != classes.CLASS_NOT_FOUND:
-        return None
-    return str(origin.getMessageParameters().get("provider"))
+def refused_provider(jvm: Jvm, origin: JavaObject) -> str | None:
+    """Return the data source that Spark's own catalog refuses: it finds no class for it, or the class makes no tables
+    there. Return None for an exception about something else.
+    """
+    if str(origin.getClass().getName()) == classes.CLASS_NOT_FOUND:
+        return str(origin.getMessageParameters().get("provider"))
+    parameter = _REFUSED_SOURCES.get(condition_of_exception(jvm, origin) or "")
+    return None if parameter is None else parameters_of_exception(jvm, origin).get(parameter)
 
 
 @hook(
