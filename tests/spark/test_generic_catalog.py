@@ -42,6 +42,8 @@ def generic(root_session: Any, warehouse: str) -> Iterator[Any]:
     session.sql("INSERT INTO sparks VALUES (1, 'p'), (3, 'q')")
     yield session
     session.sql("DROP DATABASE generic CASCADE")
+    # writers of other sessions would take the session's catalog from this one, which is the thread's active session
+    session._jvm.SparkSession.setActiveSession(root_session._jsparkSession)
 
 
 def provider(spark: Any, table: str) -> str:
