@@ -1,4 +1,4 @@
-"""`paimon-sql doctor` on executors whose Python has no packages, or is missing: what a user has to mend."""
+"""Findings of `paimon-sql doctor` if the Python of executors has no packages or is missing."""
 
 from __future__ import annotations
 

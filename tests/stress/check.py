@@ -53,7 +53,7 @@ class Figures:
 
 
 def _check_writers(run: Run) -> None:
-    """Raise an error for a writer of which every commit failed: such a run says nothing of that writer."""
+    """Raise an error if every commit of a writer failed: the run has not tested that writer."""
     for number in range(run.writers):
         journal = run.journal(f"writer-{number}")
         errors = [line[1:] for line in journal.lines("failed")]

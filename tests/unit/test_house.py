@@ -31,7 +31,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the rules ask about a function."""
+    """The facts about a function that the rules check."""
 
     place: str
     lines: int
@@ -41,7 +41,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """What the rules ask about a module, from one walk over its tree."""
+    """The facts about a module that the rules check, from one walk over its tree."""
 
     place: str
     name: str

@@ -1,4 +1,4 @@
-"""What `doctor` says of the executors' Python and of Java, from what they return."""
+"""Findings of `doctor` about the executors' Python and about Java, from the versions that they return."""
 
 from __future__ import annotations
 

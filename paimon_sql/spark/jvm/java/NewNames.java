@@ -104,7 +104,8 @@ public class NewNames {
       String lower = name.name().toLowerCase(Locale.ROOT);
       String[] place = (String[]) name.namespace().clone();
       for (int i = 0; i < place.length; i++) place[i] = place[i].toLowerCase(Locale.ROOT);
-      return tables.tableExists(identifier(place, lower));
+      Identifier other = identifier(place, lower);
+      return !other.equals(name) && tables.tableExists(other);
     }
 
     /** Return a name. The compiler of these sources does not call static methods of interfaces. */
