@@ -17,7 +17,7 @@ from tests.support.served import PATIENCE, Server, served
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 RUN = (
     "-c",
-    "import sys; from paimon_sql.shell import serving; serving._GRACE = 5; sys.exit(serving.run_server(sys.argv[1:]))",
+    "import sys; from paimon_sql.shell import serving; serving._GRACE = 2; sys.exit(serving.run_server(sys.argv[1:]))",
 )
 ENDLESS = "SELECT count(*) FROM range(0, 1000000000000000) WHERE rand() > 2"
 # planned by a thread that no interruption reaches; Java decides a pattern without the reference to a group in seconds

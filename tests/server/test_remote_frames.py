@@ -12,7 +12,7 @@ from tests.support.served import PATIENCE, Server
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 CLIENT = """
-import sys, threading
+import json, sys, threading, time, urllib.request
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession, functions as F
 spark, lake = SparkSession.builder.remote(sys.argv[1]).getOrCreate(), sys.argv[2]
@@ -79,12 +79,16 @@ report("sink", lambda: sink(spark.readStream.table("c"), lambda w: w.format("pai
 report("its rows", lambda: rows(spark.table("sink")))
 report("sink by name", lambda: sink(spark.readStream.table("sink"), lambda w: w.format("paimon").toTable("new_sink")))
 report("its rows", lambda: rows(spark.table("new_sink")))
+def statements():
+    with urllib.request.urlopen(sys.argv[3]) as answer:
+        return json.load(answer)["statements"]
 def tagged():
     spark.addTag("slow")
     spark.sql("SELECT count(*) FROM range(0, 1000000000000, 1, 1) AS r JOIN sink AS s ON r.id % 7 = s.k").collect()
 slow = threading.Thread(target=report, args=("interrupted", tagged))
 slow.start()
-slow.join(5)
+while slow.is_alive() and not statements():
+    time.sleep(0.1)
 report("beside it", lambda: rows(spark.table("sink")))
 print("another tag", spark.interruptTag("other"), slow.is_alive())
 while slow.is_alive():
@@ -168,6 +172,7 @@ their rows [[(4, 'n')], [('paimon', 'shop')]]
 
 def test_frames_of_a_remote_client(common_server: Server) -> None:
     command = [sys.executable, "-c", CLIENT, common_server.remote, str(common_server.log.parent / "warehouse")]
+    command.append(common_server.health_address)
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
     lines = done.stdout.splitlines()
     assert lines[:-2] == EXPECTED.strip().splitlines(), done.stderr[-3000:]

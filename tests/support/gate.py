@@ -51,7 +51,7 @@ CHOSEN: Mapping[str, Choice] = {
     # a case takes seconds; the golden tables, the pages and the unit tests use the same code
     "tests/conformance": Choice(of=8),
     "tests/conformance/test_conformance.py::test_the_list_names_cases": WHOLE,
-    "tests/conformance/test_stock_server.py": Choice(of=60),
+    "tests/conformance/test_stock_server.py": Choice(of=120),
     "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge": WHOLE,
     # a test kills a process at each of its steps, or waits for it
     "tests/faults": Choice(of=3),
@@ -78,6 +78,9 @@ CHOSEN: Mapping[str, Choice] = {
     # Spark takes a second for a statement; the functions that decide have unit tests
     "tests/spark": Choice(of=6),
     "tests/spark/test_differential.py": Choice(of=2),
+    # each way of writing, for each kind of table
+    "tests/spark/test_generated_columns.py::test_every_write_makes_the_values": Choice(of=4),
+    "tests/spark/test_generated_columns.py::test_every_write_checks_the_values": Choice(of=3),
     "tests/spark/test_golden.py": Choice(of=6),
     "tests/spark/test_golden.py::test_lists_name_what_exists": WHOLE,
     # `make campaign NAME=versions` runs these, too: Spark's hooks differ between its versions
@@ -103,6 +106,10 @@ LEFT_OUT: Mapping[str, str] = {
     # a minute of waiting for locks that expire
     "tests/catalogs/test_locks.py::test_a_holder_that_is_killed_elsewhere_delays_others_by_its_expiry": (
         "tests/unit/catalog/test_leases.py::test_the_lock_of_a_holder_elsewhere_is_not_free"
+    ),
+    # a lock expires while its holder is frozen
+    "tests/catalogs/test_locks.py::test_a_holder_that_was_frozen_does_not_commit[mariadb]": (
+        "tests/catalogs/test_locks.py::test_a_holder_that_was_frozen_does_not_commit[postgresql]"
     ),
     # the metastore is slow, and keeps such definitions in its database
     "tests/catalogs/test_views.py::test_a_definition_that_is_too_long[hive]": (
@@ -222,14 +229,6 @@ LEFT_OUT: Mapping[str, str] = {
     ),
     "tests/spark/test_row_level.py::test_update_sees_the_old_row[bucketed]": (
         "tests/spark/test_row_level.py::test_update_sees_the_old_row[append]"
-    ),
-    # each way of writing, for tables whose writes take longest
-    **dict.fromkeys(
-        (
-            "tests/spark/test_generated_columns.py::test_every_write_makes_and_checks_the_values[crossed]",
-            "tests/spark/test_generated_columns.py::test_every_write_makes_and_checks_the_values[evolved]",
-        ),
-        "tests/spark/test_generated_columns.py::test_every_write_makes_and_checks_the_values[append]",
     ),
     # Spark's own programs with the jar, each of which starts Spark anew; Spark Connect stays for the other doors
     "tests/spark/test_jvm_door.py": "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge",
