@@ -43,7 +43,7 @@ CHOSEN: Mapping[str, Choice] = {
     "dbt-paimon/tests/test_example.py": Choice(of=2),
     "dbt-paimon/tests/test_servers.py": Choice(of=2),
     # six kinds of catalogs, four of them behind servers: all cases on the quickest kind, a part on each other kind
-    "tests/catalogs": Choice(of=4, always="filesystem"),
+    "tests/catalogs": Choice(of=5, always="filesystem"),
     "tests/catalogs/test_contract.py": Choice(of=3, always="filesystem"),
     "tests/catalogs/test_crashes.py": Choice(of=6, always="filesystem"),
     # each file starts a cluster
@@ -76,7 +76,7 @@ CHOSEN: Mapping[str, Choice] = {
     # a history takes ten seconds; histories that failed once and planted bugs are all there
     "tests/simulation/test_simulation.py::test_histories": NONE,
     # Spark takes a second for a statement; the functions that decide have unit tests
-    "tests/spark": Choice(of=6),
+    "tests/spark": Choice(of=8),
     "tests/spark/test_differential.py": Choice(of=2),
     # each way of writing, for each kind of table
     "tests/spark/test_generated_columns.py::test_every_write_makes_the_values": Choice(of=4),
@@ -84,7 +84,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/spark/test_golden.py": Choice(of=6),
     "tests/spark/test_golden.py::test_lists_name_what_exists": WHOLE,
     # `make campaign NAME=versions` runs these, too: Spark's hooks differ between its versions
-    "tests/spark/test_hooks.py": Choice(cases=2, of=2),
+    "tests/spark/test_hooks.py": Choice(of=3),
     "tests/spark/test_hooks.py::test_filters": Choice(of=8),
     # a millisecond each
     "tests/spark/test_preprocess_parses.py": Choice(cases=2, of=2),
