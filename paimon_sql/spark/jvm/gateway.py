@@ -43,6 +43,7 @@ class Jvm(SparkMembers):
         self.context = context
         self.gateway = context._gateway
         self._constants: dict[tuple[str, str], Any] = {}
+        self._names: set[str] = set()  # of compiled classes
         ensure_callback_server_started(self.gateway)
         # without this a Java exception raised by a proxy reaches Spark as text
         self.gateway.callback_server_parameters.propagate_java_exceptions = True
@@ -88,7 +89,16 @@ class Jvm(SparkMembers):
         the source.
         """
         with _COMPILING:
+            self._names.add(name)
             return _compiled(self.gateway, name, without)
+
+    def compiled_before(self, name: str) -> JavaObject | None:
+        """Return the object as `compiled` does, if a caller needed it before; None otherwise. A write asks for it, and
+        must not wait for a compiler.
+        """
+        kept = self.gateway.__dict__.get(KEPT)
+        is_known = name in self._names or (kept is not None and kept.get(name) is not None)
+        return self.compiled(name) if is_known else None
 
     def compiled_code(self, name: str) -> dict[str, bytes]:
         """Return the bytecode of a class in `java/` and of its nested classes, by class name, for callers that let Java

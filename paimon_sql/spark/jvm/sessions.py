@@ -19,7 +19,6 @@ from paimon_sql.spark.jvm.hooks import Variant, constructor, field, hook, java_t
 # rows
 _NAMES_TABLES = ("lookupTableOrView", "ShowTablesExtendedExec")
 _DESCRIBES = ("DescribeTableExec",)
-_PIPELINES = ("pipelines.graph.DatasetManager",)
 _DEFINES = (*_DESCRIBES, "ShowCreateTableExec")
 # methods of catalogs that may raise errors of Spark's own catalog
 _OF_CATALOGS = (
@@ -441,11 +440,6 @@ def is_described(jvm: Jvm) -> bool:
 def is_defined(jvm: Jvm) -> bool:
     """Return whether Spark shows the definition of a table; see `is_named_only`."""
     return _is_under_way(jvm, _DEFINES)
-
-
-def is_pipeline(jvm: Jvm) -> bool:
-    """Return whether a pipeline of Spark's prepares its tables; see `is_named_only`."""
-    return _is_under_way(jvm, _PIPELINES)
 
 
 def _is_under_way(jvm: Jvm, wanted: Iterable[str]) -> bool:

@@ -46,9 +46,10 @@ from paimon_sql.spark.jvm.collections import identifier_parts, option_map, pytho
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.table_info import new_table
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
+from paimon_sql.spark.jvm.pipelines import is_pipeline
 from paimon_sql.spark.jvm.plans import options_in_name
 from paimon_sql.spark.jvm.scans.pushdown import change_kind, read_time_travel
-from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only, is_pipeline
+from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
 from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
 from paimon_sql.spark.read.scan_builder import IS_STREAM

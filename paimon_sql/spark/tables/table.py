@@ -34,6 +34,7 @@ from paimon_sql.spark.jvm.constraints import java_constraints
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.generated_columns import with_expressions
 from paimon_sql.spark.jvm.older.catalyst_filters import taking_filters
+from paimon_sql.spark.jvm.pipelines import puts_off_truncation, replaces_view
 from paimon_sql.spark.jvm.sessions import is_defined, is_described
 from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
@@ -232,8 +233,10 @@ class SparkTable(_DataTable, PartitionManagement):
     def newWriteBuilder(self, info: Any) -> Any:
         given = in_own_spelling(option_map(self.jvm, info.options()))
         check_foreign(self.name(), given)
+        replaces = replaces_view(self.jvm, self.name())
         self._choose_target()
-        return self._write_builder(self._with_options(without_own(given)), info, given)
+        builder = self._write_builder(self._with_options(without_own(given)), info, given)
+        return builder.truncate() if replaces else builder
 
     def _write_builder(self, table: Table, info: Any, given: Mapping[str, str]) -> PaimonWriteBuilder:
         epochs = partial(EpochWrites, compactions=self.sink_compactions)
@@ -281,6 +284,11 @@ class SparkTable(_DataTable, PartitionManagement):
         return super().dropPartitions(identifiers)
 
     def truncateTable(self, options: Any = None) -> bool:
+        """Remove all rows. If a pipeline refreshes a materialized view, its new rows replace them instead: readers see
+        no empty table between two commits.
+        """
+        if puts_off_truncation(self.jvm, self.name()):
+            return True
         self._choose_target()
         self.table.truncate(CommitInfo(user=self.table.new_commit_user()))
         return True

@@ -1,0 +1,41 @@
+"""Spark's declarative pipelines: which work of theirs a thread does."""
+
+from __future__ import annotations
+
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.gateway import Jvm, stack_names
+from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method
+
+_SOURCE, _NONE = "ViewRefreshes", "not in this Spark"
+
+
+def is_pipeline(jvm: Jvm) -> bool:
+    """Return whether a pipeline prepares its tables in this thread."""
+    return classes.PIPELINE_TABLES in stack_names(jvm)
+
+
+@hook(
+    "private members of Spark Connect's sessions, and the classes of pipelines that empty and fill tables",
+    "a refresh of a pipeline's materialized view empties the table in a commit of its own",
+    Variant.of(
+        "definitions of running pipelines",
+        field(classes.CONNECT_SESSIONS, "sessionStore"),
+        method(classes.CONNECT_SESSION, "pipelineExecutions", 0),
+        method(classes.PIPELINE_RUN, "unresolvedGraph", 0),
+        method(classes.PIPELINE_TABLE, "isStreamingTable", 0),
+        java_type(classes.PIPELINE_APPEND),
+        method(classes.PIPELINE_TABLES + "$", "materializeDatasets", 2),
+    ),
+    Variant.of(_NONE),
+)
+def puts_off_truncation(jvm: Jvm, table: str) -> bool:
+    """Return whether a pipeline empties a table in this thread to refresh a materialized view. Then the rows that it
+    appends next are to replace the old ones: see `replaces_view`. `table` is a name with its catalog and database.
+    """
+    return jvm.variant(puts_off_truncation).name != _NONE and bool(jvm.compiled(_SOURCE).putsOff(table))
+
+
+def replaces_view(jvm: Jvm, table: str) -> bool:
+    """Return whether a pipeline appends rows in this thread to a materialized view with a truncation put off."""
+    refreshes = jvm.compiled_before(_SOURCE)
+    return refreshes is not None and bool(refreshes.replaces(table))
