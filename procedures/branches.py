@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.maintenance import branches as core
 from paimon_core.maintenance.advance import publish_branch
 from paimon_core.maintenance.after_commit import expire_published, maintain
+from paimon_core.maintenance.fast_forward import fast_forward as forward_to
 from paimon_core.spec.identifier import MAIN_BRANCH
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import open_branch
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_core.versions import drop_audit_tag
+from paimon_core.versions import FileVersions, TableVersions, drop_audit_tag
+from paimon_sql.procedures.dry_runs import trial_rows
 from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
@@ -35,10 +38,10 @@ def create_branch(
 
 
 @procedure(result="boolean")
-def delete_branch(context: ProcedureContext, table: str, branch: str) -> Rows:
+def delete_branch(context: ProcedureContext, table: str, branch: str, dry_run: bool = False) -> Rows:
     """Remove branches (`one` or `one,two`), with the files that nothing else needs.
 
-    The result is true.
+    The result is true. With `dry_run` nothing changes: the result has the files and bytes that would be deleted.
     """
     target = _table(context, table)
     names, known = [n.strip() for n in branch.split(",")], target.versions.branch_names()
@@ -46,8 +49,14 @@ def delete_branch(context: ProcedureContext, table: str, branch: str) -> Rows:
         core.check_branch_name(name)
         if name not in known:
             open_branch(target.store, name)
-    for name in names:
-        target.versions.delete_branch(name)
+
+    def delete(versions: TableVersions) -> None:
+        for name in names:
+            versions.delete_branch(name)
+
+    if dry_run:
+        return trial_rows("delete_branch", target.store, lambda trial: delete(FileVersions(trial)))
+    delete(target.versions)
     return [(True,)]
 
 
@@ -62,12 +71,16 @@ def rename_branch(context: ProcedureContext, table: str, from_branch: str, to_br
 
 
 @procedure(result="boolean")
-def fast_forward(context: ProcedureContext, table: str, branch: str) -> Rows:
+def fast_forward(context: ProcedureContext, table: str, branch: str, dry_run: bool = False) -> Rows:
     """Replace the table's snapshots and tags, from the branch's first snapshot on, by the branch's snapshots and tags.
 
-    The result is true.
+    The result is true. With `dry_run` nothing changes: the result has the versions that would be removed, and for each
+    partition the data files that would leave the table and that would come from the branch.
     """
-    _table(context, table).versions.fast_forward(branch)
+    target = _table(context, table)
+    if dry_run:
+        return trial_rows("fast_forward", target.store, partial(forward_to, name=branch), with_rows=True)
+    target.versions.fast_forward(branch)
     return [(True,)]
 
 

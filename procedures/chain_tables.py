@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from paimon_core.commit.changes import Overwrite
@@ -12,17 +13,21 @@ from paimon_core.maintenance.chain_tables import fill_job, full_branch
 from paimon_core.options import CHAIN_TABLE, PARTITION_DEFAULT_NAME, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import has_full_partition, is_chain, splits_to_fill
 from paimon_core.spec.snapshot import Operation
+from paimon_core.spec.split import DataSplit
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import partition_specs
-from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
+from paimon_sql.procedures.registry import DryRunRows, ProcedureContext, Rows, procedure
 
 
 @procedure(result="boolean")
-def compact_chain_table(context: ProcedureContext, table: str, partition: str, overwrite: bool | None = None) -> Rows:
+def compact_chain_table(
+    context: ProcedureContext, table: str, partition: str, overwrite: bool | None = None, dry_run: bool = False
+) -> Rows:
     """Make a partition (`date="20250811"`) a full one: merge the latest full partition before it with the changes since
     then, and write the result to the branch of full partitions. With `overwrite`, replace an existing full partition.
 
-    The result is false if the full partition existed already, or if there are no changes.
+    The result is false if the full partition existed already, or if there are no changes. With `dry_run` nothing
+    changes: the result has the files that would be merged.
     """
     target = context.load_table(table)
     _check_chain(target)
@@ -37,6 +42,8 @@ def compact_chain_table(context: ProcedureContext, table: str, partition: str, o
     wanted = partition_specs(partition, fields, default, context.zone, case_sensitive=context.case_sensitive)
     exists = has_full_partition(target.store, wanted)
     splits = [] if exists and not overwrite else splits_to_fill(target.store, wanted, again=exists)
+    if dry_run:
+        return _merged_rows(splits, partition)
     if not splits:
         return [(False,)]
     full = replace(target, store=full_branch(target.store)).for_write()  # check before the rows get numbers
@@ -45,6 +52,12 @@ def compact_chain_table(context: ProcedureContext, table: str, partition: str, o
     info = CommitInfo(user=full.new_commit_user(), operation=operation)
     insert_rows(full, messages, info, context.executor, Overwrite(dynamic=True) if exists else None)
     return [(True,)]
+
+
+def _merged_rows(splits: Sequence[DataSplit], partition: str) -> DryRunRows:
+    files = [file for split in splits for file in split.files]
+    size, rows = sum(f.file_size for f in files), sum(f.row_count for f in files)
+    return DryRunRows([("compact_chain_table", partition, None, len(files), size, rows, "merged")] if files else [])
 
 
 def _check_chain(table: Table) -> None:

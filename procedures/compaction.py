@@ -11,7 +11,7 @@ from itertools import compress
 from typing import Any
 
 from paimon_core.arrow.patterns import Pattern
-from paimon_core.commit.commit import compact_manifests
+from paimon_core.commit.commit import compact_manifests, due_manifests
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitUnknownError, InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.io.failure import on_failure
@@ -19,7 +19,6 @@ from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import (
     BUCKET,
     CLUSTERING_COLUMNS,
-    DATA_EVOLUTION,
     MANIFEST_SORT_ENABLED,
     MANIFEST_SORT_FIELD,
     MANIFEST_SORT_SIZE,
@@ -27,7 +26,7 @@ from paimon_core.options import (
     WRITE_ONLY,
 )
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.manifest import ManifestEntry
+from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.store.ddl.schema_changes import SetOption
@@ -37,9 +36,9 @@ from paimon_core.store.snapshots import latest_for_read
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.tracing import span
-from paimon_core.write.compaction.bucket import planned_compaction
+from paimon_core.write.bucket_moves import postponed_files
 from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
-from paimon_core.write.compaction.job import compaction_job, live_buckets
+from paimon_core.write.compaction.job import compaction_job, live_buckets, planned_compaction
 from paimon_core.write.compaction.sort_job import Curve, check_order, replacing, sort_job
 from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import call_options, column_named, columns_named, given, idle_millis
@@ -97,6 +96,34 @@ def _compact_buckets(work: _Compaction) -> list[CommitMessage]:
     return work.table.run(work.executor, compaction_job(work.table.store, tasks, work.strategy))
 
 
+# -- dry runs: the files of buckets that a compaction takes, and what becomes of them --------------------------------
+_Planned = Iterator[tuple[BucketState, Sequence[DataFileMeta], str]]
+
+
+def _planned_clusters(work: _Compaction) -> _Planned:
+    store = work.table.store
+    for unit in cluster_units(store, work.files(), full=work.strategy is Strategy.FULL):
+        yield unit.files, unit.files.files, f"sorted, level {unit.level}"
+
+
+def _planned_sort(work: _Compaction) -> _Planned:
+    for bucket in work.files():
+        yield bucket, bucket.files, "sorted"
+
+
+def _planned_buckets(work: _Compaction) -> _Planned:
+    for bucket in postponed_files(work.table.store, work.snapshot, work.partitions):
+        yield bucket, bucket.files, "in buckets"
+    yield from _planned_merges(work)
+
+
+def _planned_merges(work: _Compaction) -> _Planned:
+    for bucket in work.files():
+        planned = planned_compaction(work.table.store, bucket, work.strategy)
+        if planned is not None and (work.buckets is None or bucket.bucket in work.buckets):
+            yield bucket, planned.files, "fewer files" if planned.level is None else f"level {planned.level}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """A kind of tables that are compacted alike. `applies` decides by the table and by whether the call
@@ -106,13 +133,14 @@ class _Kind:
     applies: Callable[[TableStore, bool], bool]
     default: Strategy
     compact: Callable[[_Compaction], list[CommitMessage]]
+    planned: Callable[[_Compaction], _Planned]
 
 
 _KINDS = (  # the first kind that applies is used
-    _Kind(lambda store, sorts: is_clustered(store), Strategy.MINOR, _cluster),
-    _Kind(lambda store, sorts: sorts, Strategy.FULL, _sort),
-    _Kind(lambda store, sorts: store.options[BUCKET] == POSTPONED, Strategy.MINOR, _assign_buckets),
-    _Kind(lambda store, sorts: True, Strategy.FULL, _compact_buckets),
+    _Kind(lambda store, sorts: is_clustered(store), Strategy.MINOR, _cluster, _planned_clusters),
+    _Kind(lambda store, sorts: sorts, Strategy.FULL, _sort, _planned_sort),
+    _Kind(lambda store, sorts: store.options[BUCKET] == POSTPONED, Strategy.MINOR, _assign_buckets, _planned_buckets),
+    _Kind(lambda store, sorts: True, Strategy.FULL, _compact_buckets, _planned_merges),
 )
 
 
@@ -176,30 +204,12 @@ def compact(
 
 
 def _dry_run(kind: _Kind, work: _Compaction) -> Rows:
-    """Return what a compaction of buckets would rewrite. Raises `UnsupportedFeatureError` for other kinds."""
-    store = work.table.store
-    if kind.compact is not _compact_buckets or store.options[DATA_EVOLUTION]:
-        raise UnsupportedFeatureError(
-            f"dry_run cannot show this compaction of table {store.name}: it only knows compactions of buckets, without "
-            "sorting, clustering, postponed buckets and data evolution. Leave dry_run out."
-        )
+    """Return a row for each bucket that a compaction would rewrite."""
     rows = []
-    for bucket in work.files():
-        planned = planned_compaction(store, bucket, work.strategy)
-        if planned is not None and (work.buckets is None or bucket.bucket in work.buckets):
-            size, count = (sum(getattr(f, name) for f in planned.files) for name in ("file_size", "row_count"))
-            result = "fewer files" if planned.level is None else f"level {planned.level}"
-            rows.append(
-                (
-                    "compact",
-                    partition_text(store, bucket.partition),
-                    bucket.bucket,
-                    len(planned.files),
-                    size,
-                    count,
-                    result,
-                )
-            )
+    for bucket, files, result in kind.planned(work):
+        size, count = (sum(getattr(f, name) for f in files) for name in ("file_size", "row_count"))
+        place = partition_text(work.table.store, bucket.partition), bucket.bucket
+        rows.append(("compact", *place, len(files), size, count, result))
     return DryRunRows(sorted(rows, key=lambda row: row[1:3]))
 
 
@@ -391,10 +401,11 @@ def compact_manifest(
     manifest_sort_partition_field: str | None = None,
     manifest_sort_max_rewrite_size: str | None = None,
 ) -> Rows:
-    """Rewrite the table's manifests into few, without entries of deleted files. With `dry_run` nothing changes.
+    """Rewrite the table's manifests into few, without entries of deleted files.
 
     `manifest_sort_enabled`, `…_partition_field` and `…_max_rewrite_size` are the options `manifest-sort.…`: rewritten
-    entries are sorted by a partition column. The result is true.
+    entries are sorted by a partition column. The result is true. With `dry_run` nothing changes: the result has the
+    manifests that would be rewritten.
     """
     target, field = context.load_table(table), manifest_sort_partition_field
     keys = {key: key for key in target.schema.partition_keys}
@@ -406,6 +417,9 @@ def compact_manifest(
     given = call_options(options) | {key: value for key, value in sort.items() if value is not None}
     target = target.with_options(given)
     target.check_writable()
-    if not dry_run:
-        compact_manifests(target.store, CommitInfo(user=target.new_commit_user()), target.publisher)
+    if dry_run:
+        due = due_manifests(target.store, target.latest_snapshot())
+        size = sum(m.file_size for m in due)
+        return DryRunRows([("compact_manifest", None, None, len(due), size, None, "fewer manifests")] if due else [])
+    compact_manifests(target.store, CommitInfo(user=target.new_commit_user()), target.publisher)
     return [(True,)]

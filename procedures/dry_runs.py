@@ -1,10 +1,13 @@
-"""The rows of dry runs: the data files that a procedure would rewrite or remove, by partition."""
+"""The rows of dry runs: the files that a procedure would delete, and the data files that it would rewrite or remove, by
+partition.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from paimon_core.maintenance.trial import tried
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.snapshot import Snapshot
@@ -43,3 +46,15 @@ def rows_of_partitions(work: str, store: TableStore, entries: Iterable[ManifestE
 def removed_rows(work: str, store: TableStore, snapshot: Snapshot | None, chosen: PartitionFilter) -> DryRunRows:
     """Return the rows of a procedure that removes partitions from the latest version. Expiry deletes their files."""
     return rows_of_partitions(work, store, live_files(store, snapshot, chosen).values(), "removed")
+
+
+def trial_rows(
+    work: str, store: TableStore, operation: Callable[[TableStore], object], *, with_rows: bool = False
+) -> DryRunRows:
+    """Return a row with the versions that an operation would remove, and the files that it would delete. `with_rows`
+    adds a row for each partition with files that leave or return to the latest version. Raises as the operation.
+    """
+    found = tried(store, operation, with_rows=with_rows)
+    leaving = rows_of_partitions(work, store, found.leaving, "no longer in the table")
+    returning = rows_of_partitions(work, store, found.returning, "in the table again")
+    return DryRunRows([(work, None, None, found.files, found.size, None, found.said), *leaving, *returning])

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from paimon_core.clock import now_millis
 from paimon_core.maintenance import consumers
 from paimon_core.maintenance import snapshot_expiry as core
 from paimon_core.maintenance.partitions import expire_partitions as drop_expired
 from paimon_core.maintenance.partitions import expired_partitions, local_now
-from paimon_core.maintenance.tags import expired_tags
+from paimon_core.maintenance.tags import delete_tags, expired_tags
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.value_texts import shown_partition
 from paimon_core.store.partitions import only_partitions
 from paimon_sql.procedures.arguments import call_options, epoch_millis, given
-from paimon_sql.procedures.dry_runs import removed_rows
+from paimon_sql.procedures.dry_runs import removed_rows, trial_rows
 from paimon_sql.procedures.file_tasks import deleting
-from paimon_sql.procedures.registry import DryRunRows, Int, ProcedureContext, Rows, procedure
+from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure
 
 
 @procedure(deleted_snapshots_count="int")
@@ -41,10 +43,7 @@ def expire_snapshots(
     chosen = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
     retention = core.retention_of(target.store.options, now, chosen)
     if dry_run:
-        planned = core.planned_expiry(target.store, retention, now)
-        said = planned.snapshots
-        result = f"{len(said)} of the snapshots {said[0]} to {said[-1]}" if said else "no snapshot expires"
-        return DryRunRows([("expire_snapshots", None, None, planned.files, planned.size, None, result)])
+        return trial_rows("expire_snapshots", target.store, lambda trial: core.expire_snapshots(trial, retention, now))
     return [(core.expire_snapshots(target.store, retention, now, deleting(context)),)]
 
 
@@ -57,29 +56,37 @@ def expire_changelogs(
     older_than: str | None = None,
     max_deletes: Int | None = None,
     delete_all: bool = False,
+    dry_run: bool = False,
 ) -> Rows:
     """Remove changelogs that are kept longer than their snapshots, and their files, as `expire_snapshots` does with
     snapshots.
 
-    `delete_all` removes all of them. The result is the number of removed changelogs.
+    `delete_all` removes all of them. The result is the number of removed changelogs. With `dry_run` nothing changes:
+    the result has the files and bytes that would be deleted.
     """
     store, now = context.load_table(table).store, now_millis()
     if delete_all:
-        every = core.Retention(least=1, most=1, older_than=2**62, limit=2**31 - 1)
-        return [(core.expire_changelogs(store, every, deleting(context)),)]
-    chosen = {"most": retain_max, "least": retain_min, "limit": max_deletes, "older_than": _older(context, older_than)}
-    longer = core.changelog_retention_of(store.options, now) or core.retention_of(store.options, now)
-    return [(core.expire_changelogs(store, core.overridden(longer, chosen), deleting(context)),)]
+        retention = core.Retention(least=1, most=1, older_than=2**62, limit=2**31 - 1)
+    else:
+        given = {"most": retain_max, "least": retain_min, "limit": max_deletes}
+        longer = core.changelog_retention_of(store.options, now) or core.retention_of(store.options, now)
+        retention = core.overridden(longer, {**given, "older_than": _older(context, older_than)})
+    if dry_run:
+        return trial_rows("expire_changelogs", store, lambda trial: core.expire_changelogs(trial, retention))
+    return [(core.expire_changelogs(store, retention, deleting(context)),)]
 
 
 @procedure(expired_tags="string")
-def expire_tags(context: ProcedureContext, table: str, older_than: str | None = None) -> Rows:
+def expire_tags(context: ProcedureContext, table: str, older_than: str | None = None, dry_run: bool = False) -> Rows:
     """Remove tags that have expired, and tags created before `older_than` (`2024-01-31 12:00:00`).
 
-    The result is their names.
+    The result is their names. With `dry_run` nothing changes: the result has the tags, and the files and bytes that
+    would be deleted.
     """
     target = context.load_table(table)
     expired = expired_tags(target.store, local_now(), _older(context, older_than))
+    if dry_run:
+        return trial_rows("expire_tags", target.store, lambda trial: delete_tags(trial, expired))
     target.versions.delete_tags(expired)
     return [(name,) for name in expired] or [("No expired tags.",)]
 
@@ -130,12 +137,18 @@ def _older(context: ProcedureContext, text: str | None) -> int | None:
 
 
 @procedure(result="boolean")
-def reset_consumer(context: ProcedureContext, table: str, consumerId: str, nextSnapshotId: int | None = None) -> Rows:
+def reset_consumer(
+    context: ProcedureContext, table: str, consumerId: str, nextSnapshotId: int | None = None, dry_run: bool = False
+) -> Rows:
     """Set the snapshot at which a consumer continues; without `nextSnapshotId` delete the consumer.
 
-    The result is true.
+    The result is true. With `dry_run` nothing changes: the result has the consumer that would be deleted.
     """
-    consumers.reset_consumer(context.load_table(table).store, consumerId, nextSnapshotId)
+    store = context.load_table(table).store
+    reset = partial(consumers.reset_consumer, consumer_id=consumerId, next_snapshot=nextSnapshotId)
+    if dry_run:
+        return trial_rows("reset_consumer", store, reset)
+    reset(store)
     return [(True,)]
 
 
@@ -145,11 +158,16 @@ def clear_consumers(
     table: str,
     includingConsumers: str | None = None,
     excludingConsumers: str | None = None,
+    dry_run: bool = False,
 ) -> Rows:
     """Delete the consumers with an id that matches `includingConsumers` (default: all) and not `excludingConsumers`,
     both regular expressions for the whole id.
 
-    The result is true.
+    The result is true. With `dry_run` nothing changes: the result has the consumers that would be deleted.
     """
-    consumers.clear_consumers(context.load_table(table).store, includingConsumers, excludingConsumers)
+    store = context.load_table(table).store
+    clear = partial(consumers.clear_consumers, including=includingConsumers, excluding=excludingConsumers)
+    if dry_run:
+        return trial_rows("clear_consumers", store, clear)
+    clear(store)
     return [(True,)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from paimon_core.clock import now_millis
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError
@@ -13,14 +15,18 @@ from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.object_table import ObjectTable, is_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
 from paimon_sql.catalog.folders import LOCATION
 from paimon_sql.catalog.listing import of_some
 from paimon_sql.catalog.paths import is_location
 from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog
 from paimon_sql.catalog.schema_files import check_is_table
 from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
+from paimon_sql.procedures.dry_runs import trial_rows
 from paimon_sql.procedures.file_tasks import remove_orphans
 from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, load_table, procedure
+
+_END_OF_TIME = 2**62  # epoch milliseconds: every file is older
 
 
 @procedure(deletedFileCount="bigint", deletedFileTotalLenInBytes="bigint")
@@ -86,16 +92,28 @@ def remove_unexisting_files(
 
 
 @procedure(result="string")
-def purge_files(context: ProcedureContext, table: str) -> Rows:
+def purge_files(context: ProcedureContext, table: str, dry_run: bool = False) -> Rows:
     """Empty a table, and delete all of its files at once, also branches, tags, consumers and all but one snapshot.
 
-    No writer may run meanwhile. The result is `Success`.
+    No writer may run meanwhile. The result is `Success`. With `dry_run` nothing changes: the result has the versions
+    that would be removed, the files and bytes that would be deleted, and the data files of each partition.
     """
     target = context.load_table(table)
     target.check_writable()
+
+    if dry_run:
+        return trial_rows("purge_files", target.store, _purge_trial, with_rows=True)
     target.truncate(CommitInfo(user=target.new_commit_user()))
     purge(target.store, storage_now(target.store) + 1)  # so that files of this millisecond are deleted, too
     return [("Success",)]
+
+
+def _purge_trial(trial: TableStore) -> None:
+    """Purge a table in memory. The log must not take its commit for one of the table."""
+    store = replace(trial, identifier=replace(trial.identifier, table=f"{trial.identifier.table} (dry run)"))
+    table = Table(store)
+    table.truncate(CommitInfo(user=table.new_commit_user()))
+    purge(store, _END_OF_TIME)
 
 
 @procedure(step="string", result="string", millis="double", detail="string")

@@ -19,27 +19,34 @@ from paimon_core.spec.index_manifest import IndexFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import DataField
 from paimon_core.store.indexes.index_files import index_entries
+from paimon_core.store.manifests import live_files
 from paimon_core.table import Table
 from paimon_core.write.compaction.job import live_buckets
 from paimon_core.write.file_index_job import file_index_job
 from paimon_core.write.indexes.global_index import IndexBuild
 from paimon_core.write.indexes.vector_index import VectorIndexBuild
 from paimon_sql.procedures.arguments import call_options, columns_named, given
+from paimon_sql.procedures.dry_runs import rows_of_partitions
 from paimon_sql.procedures.partition_choice import chosen_partitions
 from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, procedure
 
 
 @procedure(written_partitions="int", written_indexes="int")
-def rewrite_file_index(context: ProcedureContext, table: str, where: str | None = None) -> Rows:
+def rewrite_file_index(context: ProcedureContext, table: str, where: str | None = None, dry_run: bool = False) -> Rows:
     """Rebuild the file indexes of all data files, or of partitions that satisfy `where` (`dt > '2024-01-01'`), by the
     table's current `file-index` options. Rows are read, data files are not changed.
 
-    The result is the numbers of partitions and files with a new index.
+    The result is the numbers of partitions and files with a new index. With `dry_run` nothing changes: the result has a
+    row for each partition, with the data files that would be read.
     """
     target = context.load_table(table)
     target.check_writable()
     snapshot = target.latest_snapshot()
-    buckets = live_buckets(target.store, snapshot, chosen_partitions(context, target, snapshot, None, where))
+    chosen = chosen_partitions(context, target, snapshot, None, where)
+    if dry_run:
+        read = live_files(target.store, snapshot, chosen).values()
+        return rows_of_partitions("rewrite_file_index", target.store, read, "read for new indexes")
+    buckets = live_buckets(target.store, snapshot, chosen)
     messages = target.run(context.executor, file_index_job(target.store, buckets))
     if messages:
         target.commit_or_abort(messages, CommitInfo(user=target.new_commit_user()))

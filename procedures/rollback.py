@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import partial
 
 from paimon_core.errors import CorruptFileError, InvalidOptionError, MetadataMissingError, SnapshotNotFoundError
-from paimon_core.maintenance.rollback import snapshot_at_watermark
+from paimon_core.maintenance.rollback import roll_back, snapshot_at_watermark
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.manifests import data_manifests
 from paimon_core.store.snapshots import describe_snapshots, history_ids, read_snapshot, reset_hints, snapshot_ids
 from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog, SupportsRegistration
 from paimon_sql.catalog.listing import of_some
+from paimon_sql.procedures.dry_runs import trial_rows
 from paimon_sql.procedures.registry import ProcedureContext, Rows, load_table, procedure
 
 
@@ -22,37 +24,48 @@ def rollback(
     version: str | None = None,
     snapshot: int | None = None,
     tag: str | None = None,
+    dry_run: bool = False,
 ) -> Rows:
     """Go back to a snapshot or tag: later snapshots and tags are removed. Give one of `version` (a snapshot's number or
     a tag), `snapshot` and `tag`. The result has the numbers of the latest snapshot before and after the call.
+
+    With `dry_run` nothing changes: the result has the versions that would be removed, and for each partition the data
+    files that would leave the table and that would be in it again. They are not deleted before `remove_orphan_files`.
     """
     target = context.load_table(table)
     if sum(a is not None for a in (version, snapshot, tag)) != 1 or version == "":
         raise InvalidOptionError("rollback takes one of the arguments version, snapshot and tag: give exactly one.")
     if version is not None and version.isascii() and version.isdigit():
-        return [target.versions.roll_back(snapshot_id=int(version))]
-    return [target.versions.roll_back(snapshot_id=snapshot, tag=tag if version is None else version)]
+        return _roll_back("rollback", target, int(version), None, dry=dry_run)
+    return _roll_back("rollback", target, snapshot, tag if version is None else version, dry=dry_run)
 
 
 @procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
-def rollback_to_timestamp(context: ProcedureContext, table: str, timestamp: int) -> Rows:
+def rollback_to_timestamp(context: ProcedureContext, table: str, timestamp: int, dry_run: bool = False) -> Rows:
     """Go back to the latest snapshot committed at or before a moment (epoch milliseconds).
 
-    The result has the numbers of the latest snapshot before and after the call.
+    The result has the numbers of the latest snapshot before and after the call. `dry_run` does as in `rollback`.
     """
     target = context.load_table(table)
     found = target.snapshot(timestamp_millis=timestamp)
-    return [target.versions.roll_back(snapshot_id=None if found is None else found.id)]
+    return _roll_back("rollback_to_timestamp", target, None if found is None else found.id, None, dry=dry_run)
 
 
 @procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
-def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int) -> Rows:
+def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int, dry_run: bool = False) -> Rows:
     """Go back to the latest snapshot with a watermark at or before `watermark` (milliseconds).
 
-    The result has the numbers of the latest snapshot before and after the call.
+    The result has the numbers of the latest snapshot before and after the call. `dry_run` does as in `rollback`.
     """
     target = context.load_table(table)
-    return [target.versions.roll_back(snapshot_id=snapshot_at_watermark(target.store, watermark).id)]
+    found = snapshot_at_watermark(target.store, watermark)
+    return _roll_back("rollback_to_watermark", target, found.id, None, dry=dry_run)
+
+
+def _roll_back(work: str, table: Table, snapshot: int | None, tag: str | None, *, dry: bool) -> Rows:
+    if not dry:
+        return [table.versions.roll_back(snapshot_id=snapshot, tag=tag)]
+    return trial_rows(work, table.store, partial(roll_back, snapshot_id=snapshot, tag=tag), with_rows=True)
 
 
 @procedure(result="boolean")
@@ -69,9 +82,10 @@ def repair(context: ProcedureContext, database_or_table: str) -> Rows:
 
 
 @procedure(previous_earliest_snapshot_id="bigint", current_earliest_snapshot_id="bigint")
-def repair_earliest_snapshot(context: ProcedureContext, table: str, snapshot_id: int) -> Rows:
+def repair_earliest_snapshot(context: ProcedureContext, table: str, snapshot_id: int, dry_run: bool = False) -> Rows:
     """Drop the snapshots before a gap or before damaged snapshots, for a table that has lost some. Their files stay
-    until `remove_orphan_files`. The result has the numbers of the earliest snapshot before and after the call.
+    until `remove_orphan_files`. The result has the numbers of the earliest snapshot before and after the call. With
+    `dry_run` nothing changes: the result has the snapshots that would be removed.
     """
     store = context.load_table(table).store
     ids = snapshot_ids(store)
@@ -89,9 +103,15 @@ def repair_earliest_snapshot(context: ProcedureContext, table: str, snapshot_id:
             f"Snapshot {snapshot_id} of table {store.name} does not follow a gap: snapshot {snapshot_id - 1} exists. "
             "To remove older snapshots, call expire_snapshots."
         )
-    for number in (n for n in ids if n < snapshot_id):
-        store.delete(store.paths.snapshot(number))
-    reset_hints(store, snapshot_id, ids[-1])
+
+    def drop(held: TableStore) -> None:
+        for number in (n for n in ids if n < snapshot_id):
+            held.delete(held.paths.snapshot(number))
+        reset_hints(held, snapshot_id, ids[-1])
+
+    if dry_run:
+        return trial_rows("repair_earliest_snapshot", store, drop)
+    drop(store)
     return [(ids[0], snapshot_id)]
 
 

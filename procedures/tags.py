@@ -10,6 +10,7 @@ from paimon_core.store.snapshots import describe_snapshots, list_snapshots
 from paimon_core.store.tags import has_tag, readable_tags
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import time_to_live
+from paimon_sql.procedures.dry_runs import trial_rows
 from paimon_sql.procedures.registry import ProcedureContext, Rows, procedure
 
 
@@ -43,15 +44,23 @@ def create_tag_from_timestamp(
 
 @procedure(result="boolean")
 def replace_tag(
-    context: ProcedureContext, table: str, tag: str, snapshot: int | None = None, time_retained: str | None = None
+    context: ProcedureContext,
+    table: str,
+    tag: str,
+    snapshot: int | None = None,
+    time_retained: str | None = None,
+    dry_run: bool = False,
 ) -> Rows:
     """Move a tag to another snapshot (default: the latest), and keep it for `time_retained` from now on.
 
-    The result is true.
+    The result is true. With `dry_run` nothing changes: the result has the files and bytes that would be deleted.
     """
     target = context.load_table(table)
     retained = time_to_live("time_retained", time_retained)
-    core.replace_tag(target.store, tag, core.taggable_snapshot(target.store, snapshot), retained)
+    found = core.taggable_snapshot(target.store, snapshot)
+    if dry_run:
+        return trial_rows("replace_tag", target.store, lambda trial: core.replace_tag(trial, tag, found, retained))
+    core.replace_tag(target.store, tag, found, retained)
     return [(True,)]
 
 
@@ -66,15 +75,18 @@ def rename_tag(context: ProcedureContext, table: str, tag: str, target_tag: str)
 
 
 @procedure(result="boolean")
-def delete_tag(context: ProcedureContext, table: str, tag: str) -> Rows:
+def delete_tag(context: ProcedureContext, table: str, tag: str, dry_run: bool = False) -> Rows:
     """Remove tags (`one` or `one,two`), with the files that nothing else needs. Tags that do not exist are ignored.
 
-    The result is true.
+    The result is true. With `dry_run` nothing changes: the result has the tags, and the files and bytes that would be
+    deleted.
     """
     target = context.load_table(table)
     names = [tag] if has_tag(target.store, tag) else [n.strip() for n in tag.split(",")]
     if not any(names):
         raise InvalidNameError("tag is empty: name one or more tags, as in 'one,two'.")
+    if dry_run:
+        return trial_rows("delete_tag", target.store, lambda trial: core.delete_tags(trial, names))
     target.versions.delete_tags(names)
     return [(True,)]
 

@@ -74,7 +74,7 @@ from paimon_core.options import (
     SNAPSHOT_IGNORE_EMPTY_COMMIT,
     SNAPSHOT_ORDERING,
 )
-from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry
+from paimon_core.spec.manifest import DataFileMeta, FileKind, ManifestEntry, ManifestFileMeta
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
@@ -146,12 +146,16 @@ def commit(
     return made
 
 
+def due_manifests(store: TableStore, snapshot: Snapshot | None) -> list[ManifestFileMeta]:
+    """Return the small manifests of a version, and the manifests with DELETE, which `compact_manifests` rewrites."""
+    manifests = () if snapshot is None else data_manifests(store, snapshot)
+    small = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < store.options[MANIFEST_TARGET_FILE_SIZE]]
+    return small if len(small) > 1 else []
+
+
 def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher) -> Snapshot | None:
     """Rewrite the manifests into few without DELETE, as a snapshot of the same files. Return None if nothing is due."""
-    latest = latest_snapshot(store)
-    manifests = () if latest is None else data_manifests(store, latest)
-    small = [m for m in manifests if m.num_deleted_files > 0 or m.file_size < store.options[MANIFEST_TARGET_FILE_SIZE]]
-    if len(small) < 2:
+    if not due_manifests(store, latest_snapshot(store)):
         return None
     check_table(store)
     fully = store.with_options({MANIFEST_FULL_COMPACTION_SIZE.key: "0 b"})

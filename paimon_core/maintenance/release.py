@@ -92,19 +92,6 @@ def release(
         _delete_empty_folders(store, unneeded)
 
 
-def unneeded_files(removed: Versions, removal: FileIO, *, oldest: bool) -> set[str]:
-    """Return the files that `release` would delete after a removal of versions. `removal` is the storage as it would
-    be after the removal. Raises `UnreadableFileError`, `CommitConflictError`.
-    """
-    found = NeededFiles(tolerant=True)
-    unneeded = set(found.of(removed))
-    needed = NeededFiles(among=pa.array([n.encode() for n in found.data_files], pa.binary()))
-    after = replace(removed, store=replace(removed.store, io=removal))
-    unneeded.difference_update(still_needed(after, needed, oldest=oldest))
-    places = FilePlaces(removed.store)
-    return {place for path in unneeded for place in places.every(path)}
-
-
 def _beside(io: FileIO, read: Callable[[], T], remove: Callable[[], None]) -> Callable[[], T]:
     """Read what removed versions need, and remove them, in parallel on a remote storage. Return the outcome of `read`.
 

@@ -10,7 +10,7 @@ compared before its removal, and one snapshot must remain at the end.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,13 +18,11 @@ from typing import Any, NamedTuple
 
 from paimon_core.commit.once import settle_records
 from paimon_core.commit.publish import create_if_missing
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError
 from paimon_core.iceberg.follow import keep_up
-from paimon_core.io.delegating import DelegatingFileIO
-from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus
 from paimon_core.io.side_by_side import batched_side_by_side, both, side_by_side, together
 from paimon_core.maintenance.references import Versions
-from paimon_core.maintenance.release import Delete, release, unneeded_files
+from paimon_core.maintenance.release import Delete, release
 from paimon_core.maintenance.removal import ChangedError, remove_snapshots
 from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.options import (
@@ -217,73 +215,6 @@ def _released(store: TableStore, choice: _Choice) -> Versions:
     """
     start = without_gaps(choice.ids)[0]
     return Versions(store, tuple(s for s in choice.expired if s.id >= start))
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedExpiry:
-    """Snapshots that would expire, and the files that would be deleted with them: their number and bytes."""
-
-    snapshots: tuple[int, ...]
-    files: int
-    size: int
-
-
-def planned_expiry(store: TableStore, retention: Retention, now: int) -> PlannedExpiry:
-    """Return what `expire_snapshots` would remove, without changing anything.
-
-    Raises `UnsupportedFeatureError` for tables with changelogs that outlive their snapshots.
-    """
-    if changelog_retention_of(store.options, now) is not None:
-        raise UnsupportedFeatureError(
-            f"A dry run cannot show the expiry of table {store.name}: its changelogs outlive their snapshots, and "
-            "the files that they keep are known only afterwards. Leave dry_run out."
-        )
-    choice = _choice(store, retention, None)
-    if choice is None:
-        return PlannedExpiry((), 0, 0)
-    own = [store.paths.snapshot(n) for n in choice.expiring]
-    removed = _released(store, choice)
-    unneeded = unneeded_files(removed, WithoutFiles(store.io, frozenset(own)), oldest=True)
-    sizes = side_by_side(store.io, partial(_size, store), sorted({*own, *unneeded}))
-    known = [size for size in sizes if size is not None]
-    return PlannedExpiry(tuple(choice.expiring), len(known), sum(known))
-
-
-def _size(store: TableStore, path: str) -> int | None:
-    """Return the size of a file, None if it does not exist."""
-    try:
-        return store.io.status(path).size
-    except FileNotFoundError:
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class WithoutFiles(DelegatingFileIO):
-    """A storage without some files, for a look at what would be after their removal."""
-
-    io: FileIO
-    hidden: frozenset[str]
-
-    def _io(self) -> FileIO:
-        return self.io
-
-    def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
-        self._check(path)
-        return self.io.read_bytes(path, most)
-
-    def read_tagged(self, path: str) -> tuple[bytes, str | None]:
-        self._check(path)
-        return self.io.read_tagged(path)
-
-    def exists(self, path: str) -> bool:
-        return path not in self.hidden and self.io.exists(path)
-
-    def list(self, path: str) -> Iterator[FileStatus]:
-        return (f for f in self.io.list(path) if f.path not in self.hidden)
-
-    def _check(self, path: str) -> None:
-        if path in self.hidden:
-            raise FileNotFoundError(path)
 
 
 class _Known:

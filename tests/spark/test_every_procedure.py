@@ -49,6 +49,8 @@ STEPS: list[str | tuple[str, str]] = [
     "CALL sys.rescale(table => 'k', bucket_num => 1)",
     "CALL sys.reset_consumer(table => 'k', consumerId => 'me', nextSnapshotId => 1)",
     "CALL sys.clear_consumers(table => 'k')",
+    "CALL sys.rollback(table => 'k', version => '3', dry_run => true)",
+    "CALL sys.purge_files(table => 'k', dry_run => true)",
     "CALL sys.rollback(table => 'k', version => '3')",
     "CALL sys.rollback_to_timestamp(table => 'k', timestamp => 9999999999999)",
     ("CALL sys.rollback_to_watermark(table => 'k', watermark => 9)", "watermark"),

@@ -107,7 +107,7 @@ class PlannedCompaction:
     level: int | None
 
 
-def planned_compaction(store: TableStore, bucket: BucketState, strategy: Strategy) -> PlannedCompaction | None:
+def planned_merge(store: TableStore, bucket: BucketState, strategy: Strategy) -> PlannedCompaction | None:
     """Return the compaction that `compact_bucket` or `compact_append` would do, or None."""
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     if store.has_primary_key:

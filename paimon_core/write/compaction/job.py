@@ -17,8 +17,8 @@ from paimon_core.store.indexes.index_files import index_entries
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.compaction.bucket import compact_append, compact_bucket, is_due
-from paimon_core.write.compaction.row_ranges import compact_ranges
+from paimon_core.write.compaction.bucket import PlannedCompaction, compact_append, compact_bucket, is_due, planned_merge
+from paimon_core.write.compaction.row_ranges import compact_ranges, due_ranges
 from paimon_core.write.deletion import vectors_of
 
 
@@ -58,6 +58,14 @@ def compaction_job(
     size = sum(b.size for b in tasks)
     run = partial(_compact, as_stored_times(store), strategy)
     return Job(f"compact {store.name}", run, BUCKET_STATE, WRITE_RESULT, tasks, size)
+
+
+def planned_compaction(store: TableStore, bucket: BucketState, strategy: Strategy) -> PlannedCompaction | None:
+    """Return the compaction of a bucket that the job would do, or None."""
+    if not store.options[DATA_EVOLUTION]:
+        return planned_merge(store, bucket, strategy)
+    groups = due_ranges(store, bucket, strategy)
+    return PlannedCompaction(tuple(f for g in groups for r in g for f in r.files), None) if groups else None
 
 
 def largest_first(buckets: Iterable[BucketState]) -> tuple[BucketState, ...]:

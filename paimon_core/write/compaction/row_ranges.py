@@ -37,12 +37,10 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
     A full compaction takes any two files; any other compaction needs `compaction.min.file-num` files. Raises
     `StorageError`, `CorruptFileError`; then no new file is kept.
     """
-    least = 2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM])
-    apart = (*blob_file_fields(store.schema, store.options), *vector_file_fields(store.schema, store.options))
-    ranges = [r for r in row_ranges(bucket.files) if not _has_vectors(store, r)]
-    groups = [g for g in _groups(store, ranges) if sum(len(r.files) for r in g) >= least]
+    groups = due_ranges(store, bucket, strategy)
     if not groups:
         return None
+    apart = (*blob_file_fields(store.schema, store.options), *vector_file_fields(store.schema, store.options))
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     fields = tuple(f for f in store.schema.fields if f not in apart)
     reader = EvolvedFiles(store, store.bucket_dir(*bucket.key), fields)
@@ -67,6 +65,13 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
         compact_new_index_files=index.new,
         compact_deleted_index_files=index.deleted,
     )
+
+
+def due_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -> list[list[RowRange]]:
+    """Return the groups of row ranges that a compaction combines, each into one file."""
+    least = 2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM])
+    ranges = [r for r in row_ranges(bucket.files) if not _has_vectors(store, r)]
+    return [g for g in _groups(store, ranges) if sum(len(r.files) for r in g) >= least]
 
 
 def _has_vectors(store: TableStore, rows: RowRange) -> bool:

@@ -43,8 +43,10 @@ MIB = 2**20
 class Lake:
     """A catalog with one table, `default.t`."""
 
-    def __init__(self, root: Path, options: Mapping[str, str] = OPTIONS, table: str = "t") -> None:
+    def __init__(self, root: Path, options: Mapping[str, str] | None = OPTIONS, table: str = "t") -> None:
         self.catalog, self.identifier = FileSystemCatalog(LocalFileIO(), str(root)), Identifier("default", table)
+        if options is None:  # the table exists
+            return
         schema = new_table_schema(fields(k=INT, v=STRING), options={"write-only": "true", **options})
         self.catalog.create_table(self.identifier, schema)
 

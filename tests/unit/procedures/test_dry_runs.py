@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.store.manifests import live_files
+from paimon_core.spec.identifier import Identifier
+from paimon_core.store.manifests import data_manifests, live_files
 from paimon_sql import open_catalog
 from paimon_sql.procedures.registry import DRY_RUN
 from tests.support import stored
@@ -79,11 +80,11 @@ def test_expiry(options: dict[str, str], tmp_path: Path) -> None:
     after = files_below(folder)
     gone = {name: data for name, data in before.items() if name not in after}
     assert (planned["files"], planned["bytes"]) == (len(gone), sum(map(len, gone.values())))
-    assert planned["result"].startswith(f"{removed} of the snapshots 1 to ") and removed > 2
+    assert planned["result"].startswith("removes snapshots 1 to ") and removed > 2
     assert any(name.startswith("bucket-") for name in gone)  # also data files, but none of the tag
     assert len(before) > len(gone) > removed
     ((nothing),) = dry(lake, "expire_snapshots", folder, **limits)
-    assert (nothing["files"], nothing["bytes"], nothing["result"]) == (0, 0, "no snapshot expires")
+    assert (nothing["files"], nothing["bytes"], nothing["result"]) == (0, 0, "removes no version")
 
 
 def test_partitions_that_are_removed(tmp_path: Path) -> None:
@@ -129,17 +130,68 @@ def test_a_database_that_is_compacted(tmp_path: Path) -> None:
     rows = [dict(zip(NAMES, row, strict=True)) for row in lake.call("compact_database", dry_run=True)]
     assert files_below(tmp_path) == before
     assert {row["work"] for row in rows} == {"compact default.t", "compact default.u"}
-    assert sum(row["files"] or 0 for row in rows) == 2
-    assert [row["files"] for row in rows if "Leave dry_run out" in row["result"]] == [None]
+    assert sum(row["files"] for row in rows) == 4
 
 
-def test_what_a_dry_run_cannot_show(tmp_path: Path) -> None:
-    lake = Lake(tmp_path, {**OPTIONS, "changelog.time-retained": "9 d"})
-    lake.insert(1)
-    with pytest.raises(UnsupportedFeatureError, match="changelogs outlive"):
-        lake.call("expire_snapshots", table="t", dry_run=True)
-    with pytest.raises(UnsupportedFeatureError, match="without sorting"):
-        lake.call("compact", table="t", order_strategy="order", order_by="k", dry_run=True)
+def test_changelogs_that_outlive_their_snapshots(tmp_path: Path) -> None:
+    options = {**KEYED, "changelog-producer": "input", "changelog.time-retained": "9 d"}
+    lake, folder = Lake(tmp_path, options), tmp_path / "default.db" / "t"
+    for n in range(4):
+        lake.insert(n)
+        lake.call("compact", table="t", compact_strategy="full")
+    steps: list[tuple[str, dict[str, Any], str]] = [
+        ("expire_snapshots", {"retain_max": 2, "retain_min": 1}, "removes snapshots 1 to 6"),
+        ("expire_changelogs", {"retain_max": 4, "retain_min": 1}, "removes changelogs 1 to 4"),
+        ("expire_changelogs", {"delete_all": True}, "removes changelogs 5 to 6"),
+    ]
+    for name, arguments, said in steps:
+        ((planned),) = dry(lake, name, tmp_path, **arguments)
+        before = files_below(folder)
+        lake.call(name, table="t", **arguments)
+        gone = {path: data for path, data in before.items() if path not in files_below(folder)}
+        assert (planned["files"], planned["bytes"]) == (len(gone), sum(map(len, gone.values()))), name
+        assert planned["result"] == said
+
+
+SORTED = {"order_strategy": "order", "order_by": "k"}
+EVOLVED = {**OPTIONS, "row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+CLUSTERED = {**OPTIONS, "clustering.incremental": "true", "clustering.columns": "k"}
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments", "result"),
+    [
+        (OPTIONS, SORTED, "sorted"),
+        (EVOLVED, {}, "fewer files"),
+        (CLUSTERED, {"compact_strategy": "full"}, "sorted, level 5"),
+        ({"primary-key": "k", "bucket": "-2"}, {}, "in buckets"),
+    ],
+    ids=["sorted", "evolved", "clustered", "postponed"],
+)
+def test_other_compactions(options: dict[str, str], arguments: dict[str, str], result: str, tmp_path: Path) -> None:
+    lake = Lake(tmp_path, options)
+    for n in range(3):
+        lake.insert(n, n + 10)
+    ((planned),) = dry(lake, "compact", tmp_path, **arguments)
+    before = live(lake)
+    lake.call("compact", table="t", **arguments)
+    assert planned["files"] == len(before - live(lake)) == 3
+    assert (planned["rows"], planned["result"]) == (6, result)
+
+
+def test_manifests_and_file_indexes(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**OPTIONS, "file-index.bloom-filter.columns": "v"})
+    for n in range(3):
+        lake.insert(n)
+    ((planned),) = dry(lake, "compact_manifest", tmp_path)
+    before = lake.table.latest_snapshot()
+    old = data_manifests(lake.table.store, before)
+    lake.call("compact_manifest", table="t")
+    new = data_manifests(lake.table.store, lake.table.latest_snapshot())
+    assert planned["files"] == len(set(old) - set(new)) == 3
+    assert dry(lake, "compact_manifest", tmp_path) == []
+    ((read),) = dry(lake, "rewrite_file_index", tmp_path)
+    assert (read["files"], read["rows"], read["result"]) == (3, 3, "read for new indexes")
 
 
 def test_the_columns_of_a_dry_run_in_python(tmp_path: Path) -> None:
@@ -149,3 +201,56 @@ def test_the_columns_of_a_dry_run_in_python(tmp_path: Path) -> None:
     found = catalog.call("compact", table="t", dry_run=True)
     assert found.column_names == NAMES and found.to_pylist()[0]["result"] == "level 5"
     assert catalog.call("compact", table="t").column_names == ["result"]
+
+
+# -- operations on versions: a trial in memory says what the operation then deletes ------------------------------------
+@pytest.fixture(scope="module", params=["keyed", "append"])
+def history(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of which each compaction replaces files, with tags, a branch and a consumer."""
+    root = tmp_path_factory.mktemp(request.param)
+    lake = Lake(root, KEYED if request.param == "keyed" else OPTIONS)
+    for n in range(4):
+        lake.insert(n)
+        lake.call("compact", table="t", compact_strategy="full")
+    lake.call("create_tag", table="t", tag="early", snapshot=2)
+    lake.call("create_tag", table="t", tag="late", snapshot=6)
+    lake.call("create_branch", table="t", branch="side", tag="early")
+    lake.call("reset_consumer", table="t", consumerId="reader", nextSnapshotId=7)
+    side = lake.catalog.load_table(Identifier.of("default", "t$branch_side"))
+    stored.insert(side, [(7, "side")])
+    return root
+
+
+OPERATIONS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "expire_snapshots": ("expire_snapshots", {"retain_max": 2, "retain_min": 1}, "removes snapshots"),
+    "delete_tag": ("delete_tag", {"tag": "early,late"}, "removes tags early, late"),
+    "expire_tags": ("expire_tags", {"older_than": "2999-01-01 00:00:00"}, "removes tags early, late"),
+    "replace_tag": ("replace_tag", {"tag": "early"}, "removes no version"),
+    "delete_branch": ("delete_branch", {"branch": "side"}, "removes branch side"),
+    "rollback": ("rollback", {"version": "6"}, "removes snapshot"),
+    "rollback_to_timestamp": ("rollback_to_timestamp", {"timestamp": 2**50}, "removes no version"),
+    "fast_forward": ("fast_forward", {"branch": "side"}, "removes snapshots 4 to"),
+    "clear_consumers": ("clear_consumers", {}, "removes consumer reader"),
+    "reset_consumer": ("reset_consumer", {"consumerId": "reader"}, "removes consumer reader"),
+    "purge_files": ("purge_files", {}, "removes snapshots 1 to"),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_operations_on_versions(operation: str, history: Path, tmp_path: Path) -> None:
+    shutil.copytree(history, tmp_path, dirs_exist_ok=True)
+    lake, folder = Lake(tmp_path, None), tmp_path / "default.db" / "t"
+    if "tag" in operation or operation == "delete_branch":  # so that only the tags and the branch keep their files
+        lake.call("clear_consumers", table="t")
+        lake.call("expire_snapshots", table="t", retain_max=1, retain_min=1)
+    name, arguments, said = OPERATIONS[operation]
+    planned, *parts = dry(lake, name, tmp_path, **arguments)
+    before, rows = files_below(folder), live(lake)
+    lake.call(name, table="t", **arguments)
+    gone = {path: data for path, data in before.items() if path not in files_below(folder)}
+    assert (planned["files"], planned["bytes"]) == (len(gone), sum(map(len, gone.values())))
+    assert planned["result"].startswith(said), planned
+    assert sum(p["files"] for p in parts if p["result"] == "no longer in the table") == len(rows - live(lake))
+    assert sum(p["files"] for p in parts if p["result"] == "in the table again") == len(live(lake) - rows)
+    again = lake.call("expire_snapshots", table="t", retain_max=99, dry_run=True)
+    assert again[0][-1] == "removes no version", "the trial left nothing behind"
