@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from paimon_core.errors import NoPrivilegeError
+from paimon_core.errors import NoPrivilegeError, StorageError
 from paimon_core.io.delegating import DelegatingFileIO
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO
@@ -17,6 +18,7 @@ from paimon_core.io.hdfs import HdfsFileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.objects.store import ObjectStoreFileIO
 from paimon_core.io.read_only import ReadOnlyFileIO
+from paimon_core.io.scratch import ScratchFileIO
 
 CALLS = sorted(name for name in vars(FileIO) if not name.startswith("_"))
 PROPERTIES = {"atomic_create", "is_near", "requests_at_once"}
@@ -98,3 +100,16 @@ def test_who_may_only_read_reads(tmp_path: Path) -> None:
     assert io.read_bytes(str(tmp_path / "path")) == b"x" and io.exists(str(tmp_path))
     with io.writer_slot(str(tmp_path)) as is_alone:
         assert not is_alone
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name not in READS])
+def test_a_trial_hands_on_no_call_that_is_not_known_to_read(name: str, tmp_path: Path) -> None:
+    """Such a call changes the copy in memory, or is refused."""
+    there = tmp_path / "path"
+    there.write_bytes(b"x")
+    io = ScratchFileIO(LocalFileIO())
+    values = {"data": b"y", "paths": [str(there)], "tag": None}
+    given = [values.get(a[1:], str(tmp_path / a[1:])) for a in _arguments(name)]
+    with suppress(StorageError):
+        getattr(io, name)(*given)
+    assert [p.name for p in tmp_path.iterdir()] == ["path"] and there.read_bytes() == b"x"
