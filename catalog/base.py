@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import DatabaseNotEmptyError, InvalidNameError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name

@@ -8,9 +8,10 @@ Source: `ViewChange` and `FunctionChange` of Paimon.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     FunctionNotFoundError,
     InvalidOptionError,

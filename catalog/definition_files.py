@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, StorageError, ViewExistsError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.side_by_side import both

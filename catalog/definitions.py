@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     FunctionExistsError,
     FunctionNotFoundError,

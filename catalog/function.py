@@ -13,9 +13,10 @@ Source: `Function`, `FunctionDefinition` and `CreateFunctionRequest` of Paimon.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.spec.json_object import decode_json_object, encode_json_object, member, text_map
 from paimon_core.spec.types import DataField, parse_field

@@ -10,9 +10,10 @@ address or allows it. An address from a session always counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
+from paimon_core.dataclass import dataclass
 from paimon_core.optional_packages import import_optional
 from paimon_core.options import HIVE_CATALOG, ICEBERG_STORAGE
 from paimon_core.store.table_store import TableStore

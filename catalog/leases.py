@@ -17,12 +17,13 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from paimon_core.commit.publish import CatalogLock, Publisher, publisher_for
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, PaimonError, StorageError, StorageRefusedError
 from paimon_core.io.holders import Deaths, Mark
 from paimon_core.options import COMMIT_UNSAFE_STORAGE

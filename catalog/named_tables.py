@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, TableExistsError
 from paimon_core.io.file_io import FileIO
 from paimon_core.spec.identifier import Identifier

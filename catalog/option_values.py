@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options.support import in_own_spelling
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     InvalidNameError,
     NoPrivilegeError,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from paimon_core.clock import now_millis
 from paimon_core.commit.publish import Publisher, PublishOutcome
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     AlreadyExistsError,
     CommitConflictError,

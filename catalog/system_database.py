@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import TableNotFoundError
 from paimon_core.secrets import is_secret, redacted, without_secrets
 from paimon_core.spec.identifier import Identifier

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, InvalidSchemaError, UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.spec.json_object import decode_json_object, encode_json_object, member, text_map
 from paimon_core.spec.types import DataField, parse_field

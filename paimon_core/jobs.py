@@ -6,9 +6,10 @@ create it from a module's function with `functools.partial`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.records import Record
 
 TaskT = TypeVar("TaskT")

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
+
+from paimon_core.dataclass import dataclass
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ Source: `MATERIALIZED_TABLE_…` of Paimon's `CoreOptions`, and `FlinkCatalog`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 
 MATERIALIZED_TABLE = "materialized-table"

@@ -11,7 +11,8 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+from paimon_core.dataclass import dataclass
 
 _PREFIX = "paimon_sql_"
 Labels = tuple[tuple[str, str], ...]

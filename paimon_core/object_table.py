@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidSchemaError, NotAllowedError, UnsupportedFeatureError
 from paimon_core.io.file_io import FileIO, FileStatus
 from paimon_core.io.load import check_location, load_file_io, normalize

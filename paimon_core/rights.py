@@ -4,9 +4,9 @@ or from a catalog's server, which decides about each query (`query-auth.enabled`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import NoPrivilegeError
 
 if TYPE_CHECKING:

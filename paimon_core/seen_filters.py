@@ -8,7 +8,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from paimon_core.dataclass import dataclass
 
 _MOST_TABLES = 1000
 _MOST_COLUMNS = 1000

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import BranchExistsError, CommitConflictError, SnapshotNotFoundError, TagNotFoundError
 from paimon_core.maintenance import branch_rename, branches, fast_forward, rollback, tags
 from paimon_core.spec.snapshot import Snapshot

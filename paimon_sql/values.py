@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import date, datetime, time, tzinfo
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+
+from paimon_core.dataclass import dataclass
 
 NULL = "NULL"
 # names of Spark's types, by which values are printed

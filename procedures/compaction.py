@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
 from paimon_core.arrow.patterns import Pattern
 from paimon_core.commit.commit import compact_manifests, due_manifests
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitUnknownError, InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.strategy import Strategy

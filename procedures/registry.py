@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import tzinfo
 from types import ModuleType, UnionType
 from typing import Any, NewType, Protocol, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import refuse_format_table

@@ -6,9 +6,9 @@ Names have no case, as in Hive. Source: `HiveCatalog` of Paimon.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import DatabaseExistsError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import normalize

@@ -12,11 +12,12 @@ import copy
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pymetastore.hive_metastore import ttypes
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidNameError, InvalidOptionError, StorageError, UnsupportedFeatureError
 from paimon_core.io.load import check_location, normalize
 from paimon_core.options.option import boolean

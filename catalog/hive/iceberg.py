@@ -14,12 +14,12 @@ import copy
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from pymetastore.hive_metastore import ttypes
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     InvalidNameError,
     InvalidOptionError,

@@ -15,10 +15,11 @@ one name, the metastore accepts only one of them. After a crash, the next proces
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     InvalidOptionError,
     PaimonError,

@@ -9,8 +9,8 @@ import getpass
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.options.option import boolean, integer
 from paimon_core.secrets import without_secrets

@@ -4,10 +4,11 @@ create one name, for a table or a view, the metastore accepts one. A process loc
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, ViewExistsError, ViewNotFoundError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import check_is_view_name

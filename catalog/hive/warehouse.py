@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import DatabaseNotFoundError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io

@@ -7,11 +7,11 @@ Source: `JdbcCatalog` of Paimon.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from sqlalchemy import Connection
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import DatabaseExistsError, DatabaseNotFoundError, InvalidOptionError
 from paimon_core.io.file_io import FileIO
 from paimon_core.lazy import cached_property

@@ -14,7 +14,6 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ from typing import Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, SQLAlchemyError
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, StorageError, StorageRefusedError
 from paimon_core.lazy import cached_property
 from paimon_core.optional_packages import import_optional

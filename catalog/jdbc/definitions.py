@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import DatabaseNotFoundError, InvalidOptionError, PaimonError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name

@@ -13,12 +13,12 @@ table. If a crash leaves rows and files that do not match, the next process that
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 from sqlalchemy import Connection
 
 from paimon_core.commit.publish import UnsafePublisher
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, TableExistsError, TableNotFoundError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema

@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Column, Connection, and_, delete, insert, literal, select, union, update
 from sqlalchemy.sql import ColumnElement
 from sqlalchemy.sql.schema import Table
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.jdbc.tables import DATABASE_PROPERTIES, FUNCTIONS, TABLE_PROPERTIES, TABLES, VIEWS
 

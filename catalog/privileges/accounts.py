@@ -11,13 +11,14 @@ Source: `FileBasedPrivilegeManager` of Paimon 2.0.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.types import VALUE_KIND, arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import AlreadyExistsError, InvalidOptionError, NoPrivilegeError, NotFoundError
 from paimon_core.io.file_io import FileIO
 from paimon_core.jobs import Job, ResultT, TaskT

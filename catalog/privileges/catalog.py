@@ -11,9 +11,10 @@ replacing; here the privileges of tables apply to them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     DatabaseNotFoundError,
     InvalidOptionError,

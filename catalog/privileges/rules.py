@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.rights import GrantedRights, no_privilege
 from paimon_core.spec.identifier import Identifier

@@ -8,9 +8,10 @@ Source: `RESTCatalog` of Paimon.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
+from paimon_core.dataclass import dataclass
 from paimon_core.lazy import cached_property
 from paimon_core.spec.json_object import text_map
 from paimon_core.spec.paths import check_name

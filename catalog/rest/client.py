@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -19,6 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import urllib3
 from urllib3.exceptions import HTTPError, MaxRetryError, NewConnectionError, ProxyError, SSLError
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import StorageError, UnreadableFileError
 from paimon_core.io.file_io import MOST_TEXT
 from paimon_core.spec.json_object import decode_json_object, encode_json_object, member, text_list

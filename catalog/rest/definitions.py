@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import DatabaseNotFoundError, PaimonError, UnreadableFileError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member

@@ -13,12 +13,13 @@ import hashlib
 import hmac
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Any
 from urllib.parse import quote, unquote
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.json_object import member
 
 _ALGORITHM, _PRODUCT, _KIND = "DLF4-HMAC-SHA256", "DlfNext", "aliyun_v4_request"

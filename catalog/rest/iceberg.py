@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import urlsplit
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     InvalidNameError,
     InvalidOptionError,

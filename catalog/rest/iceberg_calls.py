@@ -6,9 +6,10 @@ Source: `rest-catalog-open-api.yaml` of Iceberg.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import quote
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.iceberg.manifests import uri
 from paimon_core.spec.identifier import Identifier

@@ -8,8 +8,9 @@ with. Pure functions of JSON. Source: Iceberg's specification, "Table Metadata",
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from paimon_core.dataclass import dataclass
 
 Node = dict[str, Any]
 _MAIN = "main"

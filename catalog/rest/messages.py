@@ -8,9 +8,9 @@ Source: the schemas `Schema`, `SchemaChange` and `Identifier` of `rest-catalog-o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import member, text_list, text_map

@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from paimon_core.commit.publish import PublishOutcome
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, CommitUnknownError, PaimonError, StorageRefusedError
 from paimon_core.spec.manifest import FileKind, ManifestEntry, created_millis
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot

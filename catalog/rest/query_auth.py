@@ -7,9 +7,9 @@ Source: `authTableQuery` of the API; `TableQueryAuthResult` of Paimon.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.expressions.shown import Shown
 from paimon_core.options import QUERY_AUTH

@@ -6,10 +6,11 @@ readers of older versions need those files anyhow.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from paimon_core.commit.publish import Publisher
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import DatabaseNotFoundError, PaimonError, SchemaNotFoundError, TableNotFoundError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.io.file_io import FileIO

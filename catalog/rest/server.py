@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     DatabaseNotFoundError,
     FunctionNotFoundError,

@@ -11,9 +11,10 @@ written.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, PaimonError, TableExistsError, UnsupportedFeatureError
 from paimon_core.io.load import normalize
 from paimon_core.spec.identifier import Identifier

@@ -11,9 +11,10 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError
 from paimon_core.io.delegating import DelegatingFileIO
 from paimon_core.io.file_io import FileIO

@@ -8,10 +8,10 @@ Source: `RESTCatalog`, `CatalogBranchManager` of Paimon 2.0.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     BranchExistsError,
     PaimonError,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, fixed_array, int64_array, validity
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.binary_row import header_size, is_stored_inline
 from paimon_core.spec.kinds import KindColumn
 from paimon_core.spec.types import DataType, DecimalType, Kind, TimeType

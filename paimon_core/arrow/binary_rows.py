@@ -7,7 +7,6 @@ one matrix of 4-byte words for the variable part.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, fixed_values, int64_array, padded_bytes, validity
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.spec.binary_row import encode_row, header_size, is_stored_inline
 from paimon_core.spec.hashing.murmur import murmur3_words

@@ -12,7 +12,6 @@ Rows with NULL in place of a vector are left out. Source: Java's `VectorSearchMe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import int64_array
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, InvalidOptionError
 from paimon_core.spec.types import VECTOR_ELEMENTS, CollectionType, DataField, Kind, VectorType
 

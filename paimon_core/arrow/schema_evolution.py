@@ -5,7 +5,6 @@ unchanged. This module handles renamed, moved, added and dropped columns, and ch
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 from paimon_core.arrow.casts import cast_column
 from paimon_core.arrow.evolution import missing_column
 from paimon_core.arrow.types import arrow_schema, arrow_type
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate, only_on, renamed
 from paimon_core.lazy import cached_property

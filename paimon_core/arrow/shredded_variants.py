@@ -25,7 +25,6 @@ Source: parquet-format, "Variant Shredding".
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +32,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, fixed_values, int64_array, stored_bytes, validity
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.encodings import variant
 
 Numbers = NDArray[np.int64]

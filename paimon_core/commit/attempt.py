@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from paimon_core.commit.changes import CommitChange
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, PaimonError
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.manifest import FileIdentifier, FileKind, ManifestEntry

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lsm.compaction import last_level

@@ -34,7 +34,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import count
 
@@ -54,6 +54,7 @@ from paimon_core.commit.same_table import check_table, checked_schema_id
 from paimon_core.commit.snapshot_times import clock_warning
 from paimon_core.commit.withdraw import is_there, withdrawn
 from paimon_core.commit.written_files import WrittenFiles
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     CommitConflictError,
     CommitUnknownError,

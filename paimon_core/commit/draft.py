@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from paimon_core.commit.changes import Delta
 from paimon_core.commit.other_writers import other_writer
 from paimon_core.commit.same_table import checked_schema_id
 from paimon_core.commit.snapshot_times import snapshot_time
+from paimon_core.dataclass import dataclass
 from paimon_core.io.failure import on_failure
 from paimon_core.io.side_by_side import together
 from paimon_core.spec.manifest import FileKind

@@ -32,10 +32,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from paimon_core.commit.draft import CommitInfo, Once
 from paimon_core.commit.publish import create_if_missing
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import AlreadyCommittedError, CommitConflictError, StorageError, UnreadableFileError
 from paimon_core.options import STREAM_UNKNOWN_EPOCH
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, Snapshot

@@ -13,8 +13,7 @@ later.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.snapshots import find_snapshot

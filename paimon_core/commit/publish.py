@@ -10,10 +10,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitUnknownError, StorageError, StorageRefusedError, UnsafeStorageError
 from paimon_core.io.file_io import FileIO
 

@@ -9,8 +9,8 @@ the storage is in trouble: the waits double, and `commit.max-retries` always cou
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.options import (
     COMMIT_MAX_RETRIES,
     COMMIT_MAX_RETRY_WAIT,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from paimon_core.commit.changes import CommitChange
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.side_by_side import missing_paths
 from paimon_core.spec.manifest import FileKind

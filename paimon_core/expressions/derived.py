@@ -14,10 +14,10 @@ hour or a day at the date line, becomes a later one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.functions import DATE_UNITS, MakingFunction, function_of
 from paimon_core.expressions.predicate import (
     And,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from paimon_core.dataclass import dataclass
 
 DATE_UNITS: Mapping[str, str] = {
     **dict.fromkeys(("year", "yyyy", "yy"), "year"),

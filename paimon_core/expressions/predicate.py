@@ -8,8 +8,10 @@ Comparison follows SQL: with NULL it is unknown, except for `<=>`. NaN equals Na
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
+
+from paimon_core.dataclass import dataclass
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">=", "<=>"]
 

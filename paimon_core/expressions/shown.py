@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InternalError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.spec.types import DataField
 

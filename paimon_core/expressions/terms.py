@@ -7,12 +7,12 @@ Only the engine evaluates a term without a predicate.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import (
     And,
     Compare,

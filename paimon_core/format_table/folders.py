@@ -12,13 +12,13 @@ then replaces the folder below the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
 
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.io.file_io import FileStatus

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     CorruptFileError,
     PaimonError,

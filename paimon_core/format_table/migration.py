@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import field_id
 from paimon_core.clock import metadata_now
+from paimon_core.dataclass import dataclass
 from paimon_core.format_table.folders import Folder, partition_batch
 from paimon_core.format_table.scan import FORMAT_SPLIT, FormatSplit, read_format_split
 from paimon_core.formats.reading import read_errors

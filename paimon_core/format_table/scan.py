@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.format_table.folders import Folder, data_files, partition_batch, partition_folders

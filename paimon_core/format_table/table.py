@@ -7,13 +7,14 @@ rows exist twice, but no row is lost. Source: Paimon's page "Table Types", "Form
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.commit.changes import Overwrite
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import StorageError, StorageRefusedError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Compare, IsNull, Predicate, conjuncts
 from paimon_core.format_table.folders import (

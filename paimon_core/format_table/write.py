@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.types import arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.format_table.folders import folder_values, partition_folder
 from paimon_core.formats.file_format import FormatWriter
 from paimon_core.formats.registry import block_bytes, file_ending, write_format

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, validity
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnsupportedVersionError, is_later
 from paimon_core.formats.output import OutputFile
 from paimon_core.io.file_io import FileIO, storage_errors

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.io.file_io import FileIO
 from paimon_core.options import TableOptions

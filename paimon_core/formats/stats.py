@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import STATS_KEEP_FIRST_N, STATS_MODE, TableOptions

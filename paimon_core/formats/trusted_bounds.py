@@ -19,13 +19,13 @@ Source: parquet.thrift, `Statistics`; ORC files that Java wrote.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.kinds import FLOATS, MOMENTS
 from paimon_core.spec.stats import ColumnStats
 from paimon_core.spec.types import DataType, Kind, TimeType

@@ -6,10 +6,10 @@ import logging
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 
 from paimon_core.commit.publish import create_if_missing
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, PaimonError
 from paimon_core.formats.iceberg_types import Node
 from paimon_core.iceberg.cleaning import clean, clean_former

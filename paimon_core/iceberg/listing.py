@@ -5,8 +5,8 @@ manifests.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnreadableFileError
 from paimon_core.formats.iceberg_types import Node
 from paimon_core.iceberg.manifests import DELETED, EXISTING, Layout, read_own_records, write_manifest

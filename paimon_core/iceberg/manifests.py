@@ -11,10 +11,10 @@ import json
 import re
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.formats.avro.codecs import UnknownCodecError
 from paimon_core.formats.avro.container import ContainerReader

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.formats.iceberg_types import Node, iceberg_schema
 from paimon_core.iceberg.manifests import FIRST_PARTITION_ID, Layout, uri

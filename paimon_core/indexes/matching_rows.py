@@ -7,9 +7,9 @@ and an AND ignores the part. NOT is moved inwards, to comparisons that have an o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import (
     And,
     Compare,

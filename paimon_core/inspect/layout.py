@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from enum import StrEnum
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import fixed_values
+from paimon_core.dataclass import dataclass
 from paimon_core.options import PARTITION_DEFAULT_NAME, SMALL_FILE_RATIO
 from paimon_core.scan.time_travel import snapshot_of_options
 from paimon_core.spec.manifest import moment

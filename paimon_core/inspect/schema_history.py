@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
+from paimon_core.dataclass import dataclass
 from paimon_core.secrets import redacted
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField

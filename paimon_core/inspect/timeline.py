@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from datetime import datetime
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_times, open_branch
 from paimon_core.store.features import check_selectable

@@ -14,7 +14,6 @@ import builtins
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -22,6 +21,7 @@ from typing import TypeVar
 import pyarrow as pa
 from pyarrow import NativeFile
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.delegating import DelegatingFileIO
 from paimon_core.io.disk_cache import DiskCache, check_private

@@ -23,11 +23,11 @@ import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 
 _KEY_BYTES, _CHECKSUM_BYTES, _NAME_BYTES = 32, 16, 20

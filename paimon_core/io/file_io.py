@@ -22,11 +22,11 @@ import re
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
 from pyarrow import NativeFile
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import FolderMissingError, StorageError, StorageRefusedError, UnfamiliarFormError
 from paimon_core.secrets import without_secrets
 

@@ -15,13 +15,14 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any
 
 from pyarrow import NativeFile
 from pyarrow.fs import FSSpecHandler, PyFileSystem
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, UnsafeStorageError, UnsupportedFeatureError
 from paimon_core.io.counted_calls import counted_call
 from paimon_core.io.file_io import (

@@ -19,12 +19,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from pyarrow import NativeFile, PythonFile
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, StorageError
 from paimon_core.io.counted_calls import counted_call
 from paimon_core.io.failure import on_failure

@@ -18,11 +18,11 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from pyarrow import NativeFile
 from pyarrow.fs import LocalFileSystem
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import StorageError, UnsafeStorageError
 from paimon_core.io.below import delete_below, delete_dir_below, delete_empty_dir_below, delete_many_below
 from paimon_core.io.failure import on_failure

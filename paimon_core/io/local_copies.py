@@ -12,8 +12,8 @@ import stat
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.io.file_io import FileIO, temporary_name
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.transfer import copy_file

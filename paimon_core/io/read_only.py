@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import NoReturn
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import NoPrivilegeError
 from paimon_core.io.delegating import DelegatingFileIO
 from paimon_core.io.file_io import FileIO

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import StorageError
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.io.local import LocalFileIO

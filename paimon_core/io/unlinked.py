@@ -8,10 +8,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import NotAllowedError
 from paimon_core.io.local import LocalFileIO
 

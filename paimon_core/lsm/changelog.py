@@ -7,13 +7,14 @@ published rows, the state after it is the merge of all rows, and the changelog i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import int64_array
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.diff import changelog, shared_words
 from paimon_core.lsm.keys import Words
 from paimon_core.lsm.merge import MergeSpec, key_windows, merge_rows

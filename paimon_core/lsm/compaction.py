@@ -8,8 +8,9 @@ larger than the oldest. Source: specification, "LSM Trees"; RocksDB, "Universal 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.runs import SortedRun, age, sections
 from paimon_core.options import (
     FORCE_REWRITE,

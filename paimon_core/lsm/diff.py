@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -11,6 +9,7 @@ from numpy.typing import NDArray
 from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.arrow.equality import rows_equal
 from paimon_core.arrow.types import VALUE_KIND
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.keys import Words, flatten, fold, key_words, widths
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER, ROW_UPDATE_BEFORE, concat_batches, is_retract
 

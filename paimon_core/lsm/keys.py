@@ -26,7 +26,6 @@ The order of keys is the order of Paimon's `BinaryRow` comparators, by which run
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +33,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, byte_words, fixed_values, validity
+from paimon_core.dataclass import dataclass
 
 Words = NDArray[np.int64]
 _SIGN = np.uint64(2**63)

@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.arrow.types import SEQUENCE_NUMBER
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.lsm.engines.registry import MergeEngine
 from paimon_core.lsm.keys import (

@@ -8,13 +8,13 @@ Source: Paimon's page "Compaction", "Record-Level expire".
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values, int64_array, validity
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import RECORD_EXPIRE_TIME, RECORD_TIME_FIELD, TableOptions
 from paimon_core.spec.kinds import MOMENTS

@@ -20,7 +20,6 @@ a third of the time of an argsort.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.arrow.types import VALUE_KIND
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.keys import Words
 
 ROW_INSERT, ROW_UPDATE_BEFORE, ROW_UPDATE_AFTER, ROW_DELETE = 0, 1, 2, 3

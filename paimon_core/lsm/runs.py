@@ -7,11 +7,11 @@ from __future__ import annotations
 import heapq
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import DataFileMeta

@@ -7,7 +7,7 @@ only if its statement would change something, by the same limits as the statemen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.clock import now_millis
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.indexes.file_index.options import PREFIX, indexed_names
 from paimon_core.indexes.file_index.registry import BLOOM_FILTER, INDEX_TYPES

@@ -7,10 +7,10 @@ or roll back either of them meanwhile. So both are read again after copying, and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from paimon_core.commit.publish import create_if_missing
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import BranchNotFoundError, CommitConflictError, SnapshotNotFoundError
 from paimon_core.iceberg.follow import keep_up
 from paimon_core.maintenance.branches import check_branch_name

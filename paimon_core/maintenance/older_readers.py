@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.formats.parquet.encodings import WRITER_VERSION
 from paimon_core.maintenance.advice import Advice, Figures

@@ -19,12 +19,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, UnreadableFileError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.side_by_side import both, outcome_of

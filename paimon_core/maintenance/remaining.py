@@ -18,10 +18,11 @@ snapshot, then a neighbour needs it. `_wanted` picks the neighbours.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, PaimonError, SchemaNotFoundError, UnreadableFileError
 from paimon_core.io.side_by_side import both, side_by_side
 from paimon_core.maintenance.references import NeededFiles, Versions, distinct

@@ -16,10 +16,10 @@ A killed process leaves snapshots before a gap. Readers count them as expired, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import isqrt
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.side_by_side import both, side_by_side
 from paimon_core.maintenance.turns import clocks

@@ -12,12 +12,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from paimon_core.commit.once import settle_records
 from paimon_core.commit.publish import create_if_missing
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.iceberg.follow import keep_up
 from paimon_core.io.side_by_side import batched_side_by_side, both, side_by_side, together

@@ -10,10 +10,11 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from threading import Barrier
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import StorageError, UnsafeStorageError
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.io.schemes import OTHER, scheme_of

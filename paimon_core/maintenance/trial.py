@@ -6,8 +6,9 @@ So a dry run deletes by the same code as the operation itself, and nothing chang
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from paimon_core.dataclass import dataclass
 from paimon_core.io.scratch import ScratchFileIO
 from paimon_core.metrics import Metrics
 from paimon_core.options import DISABLED, ICEBERG_STORAGE

@@ -26,9 +26,10 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from paimon_core.commit.publish import create_new
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, StorageError, StorageRefusedError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.maintenance.storage_clock import storage_now

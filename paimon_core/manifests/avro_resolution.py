@@ -20,10 +20,10 @@ wrapped in a record `other`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.avro_types import AvroType, UnfamiliarSchemaError, plain_record, plain_schema
 from paimon_core.spec.records import Column, Record
 

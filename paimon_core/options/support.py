@@ -7,10 +7,10 @@ type, also for an option without effect here: otherwise the engines that use the
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options.files import STATS_MODE
 from paimon_core.options.indexes import KEY_INDEXES, SEARCH_MODES

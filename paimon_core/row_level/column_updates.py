@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import fixed_values, int64_array, with_values
 from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, VALUE_KIND
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, InvalidDataError, SeveralMatchesError
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.failure import on_failure

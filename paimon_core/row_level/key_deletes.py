@@ -8,9 +8,10 @@ task of the job handles one bucket: its live files, and the files with keys to d
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.failure import on_failure
 from paimon_core.jobs import Job

@@ -10,7 +10,7 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -21,6 +21,7 @@ import pyarrow as pa
 from paimon_core.arrow.columns import fixed_values, int64_array, with_values
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
 from paimon_core.clock import metadata_now
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import SeveralMatchesError
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile

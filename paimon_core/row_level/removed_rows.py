@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap64
 
 from paimon_core.arrow.columns import fixed_values
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, CorruptFileError, SeveralMatchesError
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.spec.manifest import BucketKey, ManifestEntry

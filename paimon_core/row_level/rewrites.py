@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from paimon_core.arrow.columns import without_rows
+from paimon_core.dataclass import dataclass
 from paimon_core.io.failure import on_failure
 from paimon_core.jobs import Job
 from paimon_core.row_level.removed_rows import FILE_POSITIONS, FilePositions, positions

@@ -4,9 +4,9 @@ read."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.lsm.engines.registry import replaces_rows
 from paimon_core.options import (

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import AlreadyCommittedError
 from paimon_core.insert import commit_rows, compact_after_write
 from paimon_core.io.failure import on_certain_failure, on_failure

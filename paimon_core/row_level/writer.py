@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.arrow.types import FILE_PATH, ROW_ID, ROW_INDEX, SEQUENCE_NUMBER, VALUE_KIND
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.rows import ROW_DELETE
 from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.row_level.column_updates import ColumnUpdates, EvolvedChangesWriter

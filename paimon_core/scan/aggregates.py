@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.dataclass import dataclass
 from paimon_core.lazy import cached_property
 from paimon_core.options import DATA_EVOLUTION
 from paimon_core.scan.partitions import values_array

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.lazy import ImportedOnCall, cached_property

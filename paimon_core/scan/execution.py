@@ -15,11 +15,12 @@ RAW and the other ways must give the same rows of the same files: `scan.footers`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.formats.registry import format_name

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.file_stats import FileStats
 from paimon_core.spec.kinds import INTEGERS, MOMENTS

@@ -8,12 +8,12 @@ sums that overflow, its rows are passed on one by one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.types import arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.scan.aggregates import COMPARED, SUMMED, Aggregate, aggregate_rows, result_fields
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, cheap_field

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.runs import sections
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import RowRange

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.nearest import SEARCH_SCORE, Floats, VectorQuery, largest, nearest
 from paimon_core.arrow.types import ROW_ID
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.indexes.global_index.grouped_rows import RowIds, decode_row_ids, encode_row_ids
 from paimon_core.indexes.vector_index.files import VectorIndexFile, open_vector_index

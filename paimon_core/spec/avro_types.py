@@ -9,10 +9,10 @@ refused, and names may repeat at most `_MOST_REPEATED` types. Source: Avro speci
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import reason
 
 _LEAST_BYTES = {"null": 0} | dict.fromkeys(("boolean", "int", "long", "bytes", "string"), 1) | {"float": 4, "double": 8}

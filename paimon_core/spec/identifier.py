@@ -6,8 +6,9 @@ Source: `Identifier` of `org.apache.paimon.catalog`.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidNameError
 from paimon_core.spec.paths import check_name
 

@@ -22,9 +22,9 @@ in the order of the files' names. It must not be used if the level has other fil
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.manifest import FileKind, file_kind
 from paimon_core.spec.records import Column, Record, nullable
 

@@ -8,10 +8,11 @@ a row here, and a decision in each column. `tests/unit/test_kinds.py` lists the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import TypeVar
+
+from paimon_core.dataclass import dataclass
 
 T = TypeVar("T")
 

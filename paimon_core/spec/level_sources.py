@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 
 _VERSION, _HEAD = 1, struct.Struct(">iii")

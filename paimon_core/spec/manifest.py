@@ -16,11 +16,11 @@ A manifest list names manifests; a manifest is a sequence of ADD and DELETE of d
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.avro_types import UnfamiliarSchemaError
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.records import Column, Record, nullable

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.index_manifest import INDEX_FILE_META, IndexFileMeta
 from paimon_core.spec.manifest import DATA_FILE_META, BucketKey, DataFileMeta
 from paimon_core.spec.records import Column, Record, nullable

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidNameError, UnfamiliarFormError
 from paimon_core.spec.manifest import DataFileMeta
 

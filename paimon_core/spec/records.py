@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from reprlib import repr as shortened
 from typing import Any, Generic, TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnsupportedFeatureError
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ Source: documentation, "Data Evolution".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.spec.manifest import DataFileMeta
 

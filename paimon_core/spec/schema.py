@@ -12,9 +12,10 @@ to version 2, the default of `file.format` is ORC, and a table with buckets need
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidSchemaError, UnfamiliarFormError, UnsupportedFeatureError, UnsupportedVersionError
 from paimon_core.lazy import cached_property
 from paimon_core.secrets import redacted

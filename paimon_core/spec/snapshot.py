@@ -15,12 +15,13 @@ experiments with Java for each member.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from reprlib import repr as shortened
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError, UnsupportedVersionError
 from paimon_core.spec.json_object import (
     as_choice,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.index_manifest import DELETION_VECTOR_META, DeletionVectorMeta
 from paimon_core.spec.manifest import DATA_FILE_META, DataFileMeta
 from paimon_core.spec.records import Column, Record

@@ -9,11 +9,12 @@ Bounds are texts of `value_texts.bound_text`. Source: analyze page; a file that 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from reprlib import repr as shortened
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.spec.json_object import as_integer, as_text, decode_json_object, encode_json_object, member
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import total_ordering
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.binary_row import EMPTY_ROW, decode_hints, encode_row
 from paimon_core.spec.records import Column, Record, nullable
 from paimon_core.spec.types import DataType

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from reprlib import repr as shortened
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.spec.json_object import as_integer, decode_json_object, encode_json_object
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot, snapshot_of, writer_of

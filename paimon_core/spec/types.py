@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from reprlib import repr as shortened
 from typing import Any, ClassVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidSchemaError, PaimonError, UnsupportedFeatureError
 from paimon_core.spec.json_object import node_integer, node_text
 from paimon_core.spec.kinds import FLOATS, INTEGERS

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
+from paimon_core.dataclass import dataclass
 from paimon_core.io.file_io import FileStatus
 from paimon_core.store.table_store import TableStore
 

@@ -6,7 +6,6 @@ import ast
 import re
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Any
 
@@ -14,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.casts import cast_column
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.prune import may_match

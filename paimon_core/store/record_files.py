@@ -6,9 +6,9 @@ The first bytes of a file show its format; the option is for new files.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import MetadataMissingError
 from paimon_core.io.file_io import MOST_METADATA
 from paimon_core.manifests.record_files import decode_file, encode_avro, encode_columns, record_format

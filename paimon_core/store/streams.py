@@ -15,8 +15,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidNameError, UnfamiliarFormError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.spec.json_object import decode_json_object, member

@@ -6,11 +6,12 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import tzinfo
 from functools import partial
 from typing import Any, Protocol
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.side_by_side import side_by_side

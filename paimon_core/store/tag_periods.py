@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from paimon_core.dataclass import dataclass
 from paimon_core.options import TAG_CREATION_PERIOD, TAG_CREATION_PERIOD_DURATION, TAG_PERIOD_FORMATTER, TableOptions
 
 _EPOCH = datetime(1970, 1, 1)

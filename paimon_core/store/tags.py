@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import TagNotFoundError, UnreadableFileError
 from paimon_core.io.side_by_side import side_by_side
 from paimon_core.spec.paths import TAG_PREFIX, is_file_name

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, TableNotFoundError, UnfamiliarFormError, reason
 from paimon_core.store.features import check_selectable
 from paimon_core.store.named_files import files_of

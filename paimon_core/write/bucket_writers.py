@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.manifest import BucketKey
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.partition_times import check_partition_time

@@ -7,10 +7,10 @@ a bucket has one index file. Without fixed buckets, an index file ends at `delet
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.indexes.deletion_vector import Positions, encode_vectors
 from paimon_core.io.failure import on_failure

@@ -9,11 +9,12 @@ younger than the rows that it saw.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.jobs import Job
 from paimon_core.lsm.runs import sections
 from paimon_core.options import BUCKET, POSTPONED, SPLIT_TARGET_SIZE

@@ -12,8 +12,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
+
+from paimon_core.dataclass import dataclass
 
 PROTOCOL = "1"  # the lines below and the methods that the driver offers; the jar has the same number
 _STDOUT, _STDERR = 1, 2

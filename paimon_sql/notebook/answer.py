@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 from IPython.display import HTML, display
 
+from paimon_core.dataclass import dataclass
 from paimon_core.escapes import visible
 from paimon_sql.shell.render import Result, table
 from paimon_sql.shell.statement_progress import StageState, StageWatch, statement_kind, watching

@@ -11,13 +11,13 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
+from paimon_core.dataclass import dataclass
 from paimon_core.time_zones import time_zone
 from paimon_sql.notebook.answer import Cancelled, CellAnswer, CellDone, SqlError, progress_of
 from paimon_sql.preprocess import ScriptStatement, split_statements

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.escapes import visible
 from paimon_sql.pictures.svg import document, label, shown
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.lexing import NO_NAMES, Tokens
 
 _LABELLED = frozenset({"BEGIN", "WHILE", "REPEAT", "LOOP", "FOR"})

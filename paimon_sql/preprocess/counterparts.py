@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.identifier import sql_name
 from paimon_sql.preprocess.blocks import read_block
 from paimon_sql.preprocess.cursor import Cursor

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.lexing import Token, Tokens
 
 Position = tuple[int, int]  # the line, from 1, and the column, from 0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.blocks import spans_of_statements
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.lexing import scan, tokenize, without_dollar_strings

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, NamedTuple
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.edits import Rewriting
 
 Name = tuple[str, ...]  # the parts of a table's name

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.kinds import MOMENTS
 from paimon_core.spec.types import DataField, Kind
 from paimon_sql.python.where.bound import COLUMN, Bound, condition_of, literal

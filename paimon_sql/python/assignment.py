@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ import pyarrow.compute as pc
 from paimon_core.arrow.required_parts import check_required_parts, with_required_parts
 from paimon_core.arrow.table_fields import table_type
 from paimon_core.arrow.types import arrow_type
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.spec.kinds import BINARIES, MOMENTS, NUMBERS, TEXTS
 from paimon_core.spec.types import MAX_LENGTH, NESTED_KINDS, DataField, DataType, Kind, LengthType

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import TableExistsError, TableNotFoundError, UnsupportedFeatureError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.spec.identifier import Identifier

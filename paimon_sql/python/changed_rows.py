@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.columns import fixed_array
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, VALUE_KIND, arrow_type
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.options import DATA_EVOLUTION, READ_ALLOW_FULL_SCAN, SCALAR_INDEX_SEARCH_MODE

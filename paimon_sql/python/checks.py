@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import tzinfo
 from reprlib import repr as shortened
 
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 
 from paimon_core.arrow.default_values import fill_default
 from paimon_core.arrow.types import arrow_type
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, PaimonError, UnsupportedFeatureError
 from paimon_core.spec.types import DataField
 from paimon_core.store.ddl.constraints import Constraint, checked_defaults, checks_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.table_fields import table_fields
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import FOUND, NEEDED, OrphanSearch

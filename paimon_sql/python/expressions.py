@@ -7,13 +7,13 @@ every other expression on the rows, with the columns as scans return them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import acero
 
 from paimon_core.arrow.types import arrow_schema, plain_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.spec.types import DataField
 from paimon_sql.python.arrow_filters import condition_in, positions_in

@@ -13,10 +13,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options import CONSUMER_ID, CONSUMER_IGNORE_PROGRESS, SCAN_MODE, SCAN_SNAPSHOT_ID
 from paimon_core.scan.streams.options import read_limits

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 
 import numpy as np
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import int64_array
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.spec.types import DataField, Kind, RowType
 from paimon_sql.python.where.binding import bind

@@ -7,7 +7,7 @@ memory, the table's rows are a stream.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from paimon_core.arrow.columns import int64_array
 from paimon_core.arrow.table_fields import table_fields
 from paimon_core.arrow.types import arrow_schema, plain_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.options import DATA_EVOLUTION, MERGE_SCHEMA

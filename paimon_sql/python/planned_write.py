@@ -9,13 +9,14 @@ import logging
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo, Once
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     AlreadyCommittedError,
     CommitConflictError,

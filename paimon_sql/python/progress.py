@@ -7,9 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Protocol, TextIO
 
+from paimon_core.dataclass import dataclass
 from paimon_core.escapes import visible
 
 _LOG = logging.getLogger(__name__)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.scope import traverse_scope
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, PaimonError, UnsupportedFeatureError
 from paimon_core.optional_packages import import_optional
 from paimon_core.scan.derived_tables import NAMED_TABLES

@@ -6,12 +6,12 @@ import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from paimon_core.arrow.required_parts import with_required_parts
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError, reason
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lazy import cached_property

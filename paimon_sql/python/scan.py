@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS, arrow_schema, plain_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.lazy import ImportedOnCall, cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, tzinfo
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema, plain_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.lazy import ImportedOnCall

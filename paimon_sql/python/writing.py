@@ -4,7 +4,6 @@ UPDATE in Spark, with one task in this process."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow as pa
 from paimon_core.arrow.table_fields import table_fields
 from paimon_core.arrow.types import arrow_type
 from paimon_core.commit.changes import Overwrite
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import columns, conjunction, equals
 from paimon_core.expressions.terms import core_value

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 
 _HIVE = "hive.server2."

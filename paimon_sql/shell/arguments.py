@@ -6,10 +6,10 @@ import argparse
 import shlex
 import textwrap
 from collections.abc import MutableMapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_sql.shell.render import FORMATS
 

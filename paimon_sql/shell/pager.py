@@ -6,10 +6,10 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import FrameType
 from typing import TextIO
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.shell.render import text_width
 
 _MISSING = (126, 127)  # exit statuses of a shell that cannot run a command

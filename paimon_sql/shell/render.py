@@ -11,10 +11,10 @@ import io
 import json
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.escapes import visible
 from paimon_sql.values import as_json, as_text, is_number
 

@@ -8,11 +8,12 @@ import shutil
 import time
 import traceback
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any, TextIO
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.escapes import visible
 from paimon_core.time_zones import time_zone

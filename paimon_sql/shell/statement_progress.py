@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TextIO
 
+from paimon_core.dataclass import dataclass
 from paimon_core.escapes import visible
 from paimon_sql.python.progress import duration
 

@@ -12,11 +12,11 @@ import pkgutil
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql import spark
 from paimon_sql.spark.gaps import GAPS, VERSIONS, Gap, gaps_of, minor

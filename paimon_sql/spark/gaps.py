@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.hooks import Member, constructor, grammar, python
 from paimon_sql.spark.jvm.older.syntax import (

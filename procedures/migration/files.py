@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import AlreadyCommittedError, InvalidOptionError, InvalidSchemaError, TableNotFoundError
 from paimon_core.format_table.migration import ADOPTED, import_job, plan_adoption
 from paimon_core.format_table.options import FORMAT_TABLE, TYPE, is_format_table

@@ -15,9 +15,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from paimon_core.commit.draft import CommitInfo, Once
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import AlreadyCommittedError, PaimonError
 from paimon_core.format_table.iceberg import IcebergTable
 from paimon_core.format_table.migration import MIGRATION

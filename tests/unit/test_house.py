@@ -142,6 +142,13 @@ def test_no_value_is_computed_under_the_lock_of_a_class():
     assert users == []
 
 
+def test_frozen_classes_compile_their_methods_when_they_are_used():
+    """The standard decorator compiles them when a module is imported: a fifth of the time of a look-up of a key."""
+    used = re.compile(r"from dataclasses import .*\bdataclass\b|dataclasses\.dataclass")
+    users = [m.place for m in modules() if used.search(m.text) and m.place != "paimon_core/dataclass.py"]
+    assert users == []
+
+
 def test_nothing_is_left_to_do():
     left = re.compile(r"\b(TODO|FIXME|XXX)\b|raise NotImplementedError")
     assert [module.place for module in modules() if left.search(module.text)] == []

@@ -27,7 +27,6 @@ with null. A field that is skipped may have any type. Source: Avro specification
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import int64_array
+from paimon_core.dataclass import dataclass
 
 Offsets = NDArray[np.int64] | NDArray[np.int32]
 Path = tuple[str, ...]

@@ -15,11 +15,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.encodings.varints import varint_at
 
 _TAIL_BYTES = 16 * 1024

@@ -15,7 +15,6 @@ itself. Paimon's own writers store the moment's wall clock of UTC instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
@@ -26,6 +25,7 @@ import pyarrow.orc as po
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_array, fixed_values, int64_array, validity
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnfamiliarFormError
 from paimon_core.formats.orc.integer_runs import decode_runs
 from paimon_core.formats.orc.layout import (

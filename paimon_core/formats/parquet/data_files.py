@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from paimon_core.arrow.columns import rows_at, without_rows
 from paimon_core.arrow.required_parts import has_required_parts, with_required_parts
 from paimon_core.arrow.types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts, only_on

@@ -10,12 +10,12 @@ Source: parquet-format, `parquet.thrift`, "ColumnMetaData", "SizeStatistics", "P
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from paimon_core.dataclass import dataclass
 from paimon_core.formats.parquet.footer import (
     CHUNKS,
     GROUPS,

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, repeat
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.formats.parquet.footer import (
     MAGIC,
     bytes_at,

@@ -19,13 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate, chain
 from typing import Any
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import MemoryOutput, OutputFile
 from paimon_core.formats.parquet.data_files import ParquetFileWriter, read_groups

@@ -4,7 +4,6 @@ row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, byte_words, fixed_values, int64_array, validity
+from paimon_core.dataclass import dataclass
 from paimon_core.indexes.file_index.bloom_filter import Hashes, number_hashes
 from paimon_core.indexes.file_index.keys import ByteKeys, Keys, KeyType, float_keys
 from paimon_core.spec.hashing.hash64 import xxh64

@@ -7,12 +7,12 @@ performance with variant indexes".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
+from paimon_core.dataclass import dataclass
 from paimon_core.indexes.file_index.cursor import Rows
 
 

@@ -14,12 +14,12 @@ without their size. Source: specification, "File Index", "Bit-Slice Index Bitmap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap
 
+from paimon_core.dataclass import dataclass
 from paimon_core.indexes.file_index.bit_slices import BitSlices, slices_of
 from paimon_core.indexes.file_index.column_index import UnknownIndex
 from paimon_core.indexes.file_index.cursor import ByteCursor, Rows, encode_bitmap, int32

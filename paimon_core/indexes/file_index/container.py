@@ -12,8 +12,8 @@ column without any row. A value of a MAP is the column `name[key]`. Source: spec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedVersionError, is_later
 from paimon_core.indexes.file_index.cursor import WITHOUT, ByteCursor, encode_text, int32
 

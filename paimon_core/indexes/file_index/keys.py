@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paimon_core.dataclass import dataclass
 from paimon_core.indexes.file_index.cursor import ByteCursor
 from paimon_core.spec.kinds import FLOATS, KindColumn
 from paimon_core.spec.types import DataType, DecimalType, Kind, LengthType, TimeType

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.indexes.file_index.bitmap import BLOCK_SIZE, VERSIONS
 from paimon_core.indexes.file_index.range_bitmap import CHUNK_SIZE

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from paimon_core.dataclass import dataclass
 from paimon_core.indexes.file_index.bitmap import BitmapIndex
 from paimon_core.indexes.file_index.bloom_filter import BloomFilterIndex
 from paimon_core.indexes.file_index.bsi import BsiIndex

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedVersionError, is_later
 from paimon_core.indexes.global_index.blocks import WITHOUT, BlockHandle, Compress, damaged, seal
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows, encode_row_ids, row_ids

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import IntEnum
 from zlib import crc32
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 
 WITHOUT = "upgrade paimon-sql, or set 'global-index.enabled' = 'false' to read without the index"

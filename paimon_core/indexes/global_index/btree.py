@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedVersionError, is_later
 from paimon_core.indexes.file_index.keys import ByteKeys
 from paimon_core.indexes.global_index.blocks import WITHOUT, BlockHandle, Compress, damaged, seal

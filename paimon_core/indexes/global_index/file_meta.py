@@ -9,8 +9,8 @@ Old writers leave out the last two bytes. Source: documentation, "Bitmap Index".
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.indexes.global_index.blocks import damaged
 
 _VERSION = 1

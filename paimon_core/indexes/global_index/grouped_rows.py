@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap64
 
+from paimon_core.dataclass import dataclass
 from paimon_core.indexes.file_index.keys import ByteKeys
 from paimon_core.indexes.global_index.blocks import damaged
 from paimon_core.indexes.global_index.file_meta import SortedFileMeta

@@ -15,10 +15,9 @@ up by the keys that file indexes have of the same values (`indexes.file_index.ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from paimon_core.dataclass import dataclass
 from paimon_core.indexes.file_index.keys import Key, KeyType
 from paimon_core.indexes.global_index.blocks import damaged
 from paimon_core.spec.encodings.varints import varints_at

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.indexes.global_index.block_codecs import Fetch, read_part
 from paimon_core.indexes.global_index.blocks import WITHOUT, BlockHandle, damaged

@@ -10,8 +10,8 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, StorageError, StorageRefusedError
 from paimon_core.secrets import is_secret, without_secrets
 

@@ -17,8 +17,9 @@ import os
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from paimon_core.dataclass import dataclass
 from paimon_core.io.cached import CachedFileIO
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.objects.clients import endpoint_of

@@ -11,9 +11,10 @@ import binascii
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.io.objects.names import KEY_STORES, NEEDLESS, ONLY, REFUSED, USED, plain, refusal
 

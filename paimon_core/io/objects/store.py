@@ -16,13 +16,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyarrow import NativeFile
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import StorageError, UnsafeStorageError
 from paimon_core.io.counted_calls import counted_call
 from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, temporary_name, too_large, whole_part

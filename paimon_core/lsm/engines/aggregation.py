@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.engines.groups import merged, ordered_kinds, rows_taken, steps_of
 from paimon_core.lsm.functions.registry import FieldFunction
 from paimon_core.lsm.functions.steps import ADD, RETRACT, SET, Steps

@@ -20,12 +20,13 @@ retracts its groups. Source: Paimon's page "Partial Update"; `PartialUpdateMerge
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import MergeRefusedError
 from paimon_core.lsm.engines.groups import merged, ordered_kinds, rows_taken, steps_of
 from paimon_core.lsm.engines.sequence_groups import GroupSteps, RowSteps, SequenceGroup, group_steps, known_rows

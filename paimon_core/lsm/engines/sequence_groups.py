@@ -5,13 +5,12 @@ A row with only NULL in the sequence columns does not change the group.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import validity
+from paimon_core.dataclass import dataclass
 from paimon_core.lazy import cached_property
 from paimon_core.lsm.functions.steps import ADD, ADD_OLDER, RETRACT, SET, SKIP, Mask, Steps
 from paimon_core.lsm.keys import flatten, fold, key_words, widths

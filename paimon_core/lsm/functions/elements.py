@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import int64_array, validity
 from paimon_core.arrow.equality import value_codes
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.functions.steps import ADD, RETRACT, Mask, Steps, replaced, take_steps
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 

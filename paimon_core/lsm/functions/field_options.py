@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.options import Option, TableOptions, boolean, integer, names, one_of
 
 FIELDS_PREFIX = "fields."

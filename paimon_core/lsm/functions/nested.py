@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.binary_rows import hash_rows
 from paimon_core.arrow.columns import validity
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import MergeRefusedError
 from paimon_core.lsm.functions.elements import (
     Elements,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import decimal
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_array, fixed_values, int64_array
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import MergeRefusedError
 from paimon_core.lsm.functions.steps import RETRACT, SET, Mask, Steps, replaced, take_steps
 

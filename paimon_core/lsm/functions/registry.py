@@ -6,12 +6,12 @@ Source: Paimon's page "Aggregation".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, MergeRefusedError
 from paimon_core.lsm.functions import nested, numbers, picks, sketches, texts
 from paimon_core.lsm.functions.field_options import FieldOptions

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -17,6 +16,7 @@ import pyarrow as pa
 from pyroaring import BitMap
 
 from paimon_core.arrow.columns import int64_array
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import MergeRefusedError
 from paimon_core.lsm.functions.steps import Steps, replaced, take_steps
 from paimon_core.optional_packages import import_optional

@@ -18,7 +18,7 @@ lists, sketches) loop over the groups that need it, and insert the results by `r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import int64_array, taken, validity
+from paimon_core.dataclass import dataclass
 from paimon_core.lazy import cached_property
 
 Mask = NDArray[np.bool_]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import int64_array
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.functions.steps import ADD_OLDER, SET, Mask, Steps, replaced, take_steps
 
 # white space of both Unicode and Java; a no-break space is text

@@ -8,7 +8,6 @@ deletes it counts -1.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Protocol
@@ -16,6 +15,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, names_kept_with
 from paimon_core.maintenance.orphans.search import SearchedFolder, folders, old_files
 from paimon_core.maintenance.orphans.unknown_tags import manifests_on_disk, metadata_on_disk

@@ -11,10 +11,10 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, UnreadableFileError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.io.side_by_side import batched_side_by_side, missing_paths

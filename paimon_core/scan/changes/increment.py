@@ -12,11 +12,11 @@ Tags are compared; snapshots are read one by one, unless the mode sets something
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import tzinfo
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, SnapshotNotFoundError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import CHANGELOG_PRODUCER, INCREMENTAL_SCAN_MODE, INCREMENTAL_TAG_TO_SNAPSHOT

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.indexes.file_index.column_index import End
 from paimon_core.indexes.file_index.keys import Key

@@ -6,7 +6,6 @@ The remaining entries are checked one by one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.binary_row_fields import RowField
 from paimon_core.arrow.columns import fixed_values, int64_array
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.constants import scalar_of
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts
 from paimon_core.expressions.prune import rank

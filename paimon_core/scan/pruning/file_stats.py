@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from paimon_core.dataclass import dataclass
 from paimon_core.lazy import cached_property
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.schema import TableSchema

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from decimal import InvalidOperation
 from itertools import product
 from math import prod
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paimon_core.arrow.types import ROW_ID
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import Compare, In, Predicate, columns, conjuncts, only_on
 from paimon_core.expressions.prune import may_match
 from paimon_core.indexes.file_index.cursor import Rows as Positions

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, SnapshotNotFoundError, UnsupportedFeatureError
 from paimon_core.options import (
     CHANGELOG_PRODUCER,

@@ -9,8 +9,9 @@ consumer/consumer-ID-kept    an earlier snapshot that is still needed: the snaps
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from paimon_core.dataclass import dataclass
 from paimon_core.scan.streams.history import History
 from paimon_core.scan.streams.position import Position
 from paimon_core.scan.streams.starts import consumer_of

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidSchemaError, SnapshotNotFoundError
 from paimon_core.lazy import cached_property
 from paimon_core.lsm.compaction import last_level

@@ -7,9 +7,10 @@ consumer that writes them on by key then ends with the newest row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.runs import sections
 from paimon_core.options import SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
 from paimon_core.scan.splits import pack

@@ -14,9 +14,10 @@ A checkpoint must belong to the table, and the history that the stream has read 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, SnapshotNotFoundError
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.schemas import load_schema, schema_ids

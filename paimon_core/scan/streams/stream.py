@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import tzinfo
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.streams.consumer import StreamConsumer

@@ -8,8 +8,8 @@ Source: documentation, "Blob Storage".
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 
 _VERSION = 2

@@ -29,12 +29,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
 import numpy as np
 from pyroaring import BitMap64
+
+from paimon_core.dataclass import dataclass
 
 _RUNS, _BITS, _NUMBERS, _LEAF = 0, 1, 2, 4
 _BODIES = (4, 16, 256, 32)  # bytes of the body of a branch

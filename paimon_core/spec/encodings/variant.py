@@ -25,10 +25,10 @@ Source: parquet-format, "Variant Binary Encoding".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+
+from paimon_core.dataclass import dataclass
 
 Bytes = NDArray[np.uint8]
 Numbers = NDArray[np.int64]

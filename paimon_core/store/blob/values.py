@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, stored_bytes, validity
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, NotAllowedError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from paimon_core.arrow.types import (
     VALUE_KIND,
     arrow_schema,
 )
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     CorruptFileError,
     DataFileMissingError,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow as pa
 from paimon_core.arrow.columns import int64_array, rows_at, without_rows
 from paimon_core.arrow.evolution import missing_column
 from paimon_core.arrow.types import ROW_ID, ROW_INDEX, SEQUENCE_NUMBER, TRACKING_NAMES, arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.indexes.deletion_vector import Positions

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.options import VECTOR_FILE_FORMAT, TableOptions
 from paimon_core.spec.manifest import DataFileMeta

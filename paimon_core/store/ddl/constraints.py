@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from reprlib import repr as shortened
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.options import MERGE_ENGINE, TableOptions
 from paimon_core.spec.json_object import member, text_list

@@ -10,10 +10,10 @@ import json
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from reprlib import repr as shortened
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.spec.json_object import member, text_list
 from paimon_core.spec.schema import TableSchema

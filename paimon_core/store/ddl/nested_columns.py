@@ -6,9 +6,10 @@ The steps below a column are names of fields of a ROW, `element` of an ARRAY or 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidSchemaError
 from paimon_core.spec.types import CollectionType, DataField, DataType, MapType, RowType, VectorType
 

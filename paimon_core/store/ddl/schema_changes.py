@@ -7,9 +7,10 @@ again: old files are read by field ids. Source: Paimon's pages "Altering Tables"
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.options import ADD_BEFORE_PARTITION, NO_EXPLICIT_CAST, NO_NULL_TO_NOT_NULL, TableOptions
 from paimon_core.spec.casts import can_cast

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.columns import fixed_values
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, InvalidDataError, NotAllowedError, StorageError, UnfamiliarFormError
 from paimon_core.manifests.entries import EntryColumns
 from paimon_core.options import DATA_FILE_DIRECTORY, DATA_FILE_EXTERNAL_PATHS, GLOBAL_INDEX_EXTERNAL_PATH, TableOptions

@@ -9,12 +9,13 @@ tables nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product, repeat
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import PARTITION_DEFAULT_NAME

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnfamiliarFormError
 from paimon_core.indexes.file_index.container import (
     INDEX_SUFFIX,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.binary_rows import hash_rows
 from paimon_core.arrow.columns import byte_lengths, fixed_values, int64_array, padded_bytes
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.lsm.keys import flatten, fold, key_words, widths
 from paimon_core.options import BUCKET, BUCKET_FUNCTION

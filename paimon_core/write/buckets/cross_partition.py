@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from itertools import chain
 
@@ -24,6 +24,7 @@ from paimon_core.arrow.binary_rows import hash_rows, row_bytes
 from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.arrow.types import VALUE_KIND, key_value_fields
 from paimon_core.clock import metadata_now
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.lsm.diff import with_kinds
 from paimon_core.lsm.engines.registry import columns_to_merge

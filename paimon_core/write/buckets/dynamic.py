@@ -11,13 +11,14 @@ Each task reports the hashes that it added; the commit writes one index file per
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.binary_rows import hash_rows
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, InvalidDataError
 from paimon_core.io.failure import on_failure
 from paimon_core.options import (

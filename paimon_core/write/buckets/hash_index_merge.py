@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from paimon_core.dataclass import dataclass
 from paimon_core.io.failure import on_failure
 from paimon_core.spec.index_manifest import HASH_INDEX, IndexFileMeta
 from paimon_core.spec.manifest import BucketKey

@@ -7,10 +7,11 @@ divided again: their rows keep their sequence numbers and row kinds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.failure import on_failure
 from paimon_core.options import BUCKET

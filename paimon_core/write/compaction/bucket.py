@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_field
 from paimon_core.clock import metadata_now
+from paimon_core.dataclass import dataclass
 from paimon_core.io.failure import on_failure
 from paimon_core.lsm.compaction import CompactUnit, LevelRun, level_runs, pick_append, plan_rewrites
 from paimon_core.lsm.record_expiry import RecordExpiry, epoch_seconds, record_expiry

@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.arrow.types import KEY_PREFIX, ROW_INDEX
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import And, Compare, Predicate
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.local import LocalFileIO

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from paimon_core.dataclass import dataclass
 from paimon_core.lsm.compaction import CompactUnit, last_level, level_runs, pick_full, pick_universal
 from paimon_core.options import (
     CLUSTERING_COLUMNS,

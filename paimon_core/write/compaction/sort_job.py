@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.options import BUCKET, DATA_EVOLUTION, SPLIT_TARGET_SIZE
 from paimon_core.spec.manifest import DataFileMeta, FileSource

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ from paimon_core.arrow.binary_rows import row_bytes
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.clock import metadata_now
+from paimon_core.dataclass import dataclass
 from paimon_core.formats.file_format import FormatWriter, WrittenFile
 from paimon_core.formats.registry import block_bytes, file_ending, for_level, for_rows, for_vectors, write_format
 from paimon_core.formats.stats import KEY_MODE, column_modes, value_stats

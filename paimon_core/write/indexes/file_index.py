@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Protocol
 
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.columns import validity
+from paimon_core.dataclass import dataclass
 from paimon_core.indexes.file_index.arrow_keys import hashes, keyed_rows, map_values, number_keys
 from paimon_core.indexes.file_index.bitmap import encode_bitmap_index
 from paimon_core.indexes.file_index.bloom_filter import BloomFilter

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.indexes.global_index.arrow_keys import grouped_rows
 from paimon_core.indexes.global_index.bitmap import encode_bitmap_index

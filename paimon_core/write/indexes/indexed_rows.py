@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.types import arrow_type
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.manifest import BucketKey, DataFileMeta
 from paimon_core.spec.message import BUCKET_STATE, BucketState
 from paimon_core.spec.records import Column, Record

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from paimon_core.arrow.nearest import METRICS, Floats, metric_of, spelled_metric
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.indexes.vector_index.files import encode_vector_index
 from paimon_core.indexes.vector_index.layout import IVF_FLAT

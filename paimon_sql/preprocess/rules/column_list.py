@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.cursor import LIST_ENDS, Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError

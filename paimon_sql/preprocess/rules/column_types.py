@@ -9,8 +9,9 @@ elements to their counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.lexing import NO_NAMES, NUMBER

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError

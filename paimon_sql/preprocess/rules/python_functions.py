@@ -6,8 +6,9 @@ The body is cut out before the text is tokenized, because it is not SQL.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import tokenize

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.cursor import Cursor
 
 T_co = TypeVar("T_co", covariant=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 from itertools import pairwise
 from typing import Any
@@ -18,6 +17,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from paimon_core.arrow.patterns import Pattern
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.spec.kinds import NUMBERS
 from paimon_core.spec.types import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.spec.types import BOOLEAN, DataType
 
 COLUMN, LITERAL, CAST = "column", "literal", "cast"

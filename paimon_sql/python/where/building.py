@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import tzinfo
 from decimal import Decimal
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, PaimonError, UnsupportedFeatureError
 from paimon_core.spec.kinds import FLOATS, MOMENTS, NUMBERS, TEXTS
 from paimon_core.spec.types import (

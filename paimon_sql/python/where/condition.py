@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.spec.types import DataField

@@ -5,10 +5,10 @@ requests that only read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, UnsupportedFeatureError
 from paimon_core.io.load import normalize, without_links
 from paimon_sql.catalog.base import SupportsClosing

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any, Generic, TypeVar
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     InvalidOptionError,
     InvalidSchemaError,

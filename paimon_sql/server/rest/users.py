@@ -13,9 +13,9 @@ import stat
 import tempfile
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidNameError, InvalidOptionError
 
 _LINE = re.compile(r"(?P<name>[^:]+):sha256\$(?P<hash>[0-9a-f]{64})(?P<read_only>:read-only)?")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.secrets import redacted

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.server.ui.markup import Child, Html, address, html, link, tag
 
 TABS = ("summary", "schema", "snapshots", "files", "pictures", "options", "rows", "compactions", "advice")

@@ -13,8 +13,10 @@ import ipaddress
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import parse_qs, urlencode
+
+from paimon_core.dataclass import dataclass
 
 TOKEN = "token"  # the parameter of the address
 _LOCAL = frozenset(("127.0.0.1", "::1", "localhost"))

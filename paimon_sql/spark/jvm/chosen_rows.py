@@ -7,11 +7,11 @@ rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import hook, method

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.exceptions import add_conditions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -11,6 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions import captured
 from pyspark.errors.exceptions.captured import CapturedException
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import python_map, texts
 from paimon_sql.spark.jvm.gateway import Jvm, accessible_field, declared_constructors

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -19,6 +18,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.arrow_schemas import arrow_schema

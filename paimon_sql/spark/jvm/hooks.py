@@ -10,9 +10,10 @@ its members is used; `Jvm.variant` chooses it once for a JVM. The number of the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
+
+from paimon_core.dataclass import dataclass
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

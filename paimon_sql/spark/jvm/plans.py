@@ -7,12 +7,13 @@ compare the classes of nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 from urllib.parse import parse_qsl
 
 from py4j.java_gateway import JavaObject
 
+from paimon_core.dataclass import dataclass
 from paimon_core.options.support import in_own_spelling
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, python_map, scala_map, scala_options, texts, value_of, values_of

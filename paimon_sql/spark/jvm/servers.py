@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from py4j.java_gateway import JavaObject
 from pyspark.sql.types import StructType
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items, texts, value_of, values_of
 from paimon_sql.spark.jvm.gateway import Jvm

@@ -5,7 +5,6 @@ lookup of keys.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 from py4j.java_gateway import JavaObject
 from pyspark.sql.types import StructType
 
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import Predicate, conjunction
 from paimon_core.expressions.terms import predicate_of
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql.types import StructType
 
 from paimon_core.arrow.nearest import SEARCH_SCORE, VectorQuery
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.expressions.predicate import conjunction
 from paimon_core.scan.changes.increment import Increment

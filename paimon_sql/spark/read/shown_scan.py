@@ -8,10 +8,11 @@ because these would describe all rows, including hidden ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import columns
 from paimon_core.expressions.shown import Shown

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 
 Names = Mapping[str, str]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Any
 
@@ -15,6 +14,7 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 from paimon_core.arrow.evolution import spelled
 from paimon_core.arrow.patterns import Pattern
 from paimon_core.clock import now_millis
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, NotFoundError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.store.ddl.generated_columns import generated_of

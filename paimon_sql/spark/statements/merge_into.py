@@ -7,13 +7,14 @@ NOT MATCHED BY SOURCE only the target.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.lazy import cached_property
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER

@@ -8,7 +8,6 @@ and position of the row to replace (tables without a primary key), and the new r
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -17,6 +16,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, VALUE_KIND
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError
 from paimon_core.expressions.predicate import Or, equals
 from paimon_core.expressions.terms import core_value

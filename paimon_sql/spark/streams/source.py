@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from copy import copy
-from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lazy import cached_property
 from paimon_core.scan.derived_tables import DerivedTable

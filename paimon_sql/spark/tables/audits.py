@@ -7,8 +7,9 @@ Statements that write create the branch if it is missing. Queries without a vers
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import NotFoundError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.maintenance.advance import follow_table

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     DatabaseNotFoundError,
     InvalidNameError,

@@ -8,7 +8,6 @@ columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql.types import BinaryType, DataType, IntegerType, StringType
 
 from paimon_core.arrow.columns import fixed_values
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.hashing.bucket_functions import check_bucket_key

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     UnsupportedFeatureError,
 )

@@ -5,8 +5,8 @@ Spark runs it.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table

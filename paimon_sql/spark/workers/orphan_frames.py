@@ -5,12 +5,12 @@ only their number and size.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from paimon_core.dataclass import dataclass
 from paimon_core.maintenance.orphans.job import FOLDER, SOURCE, OrphanSearch
 from paimon_sql.spark.errors.java import of_worker
 from paimon_sql.spark.jvm.workers import map_batches

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from paimon_core.arrow.nearest import VectorQuery, merged, nearest
 from paimon_core.arrow.types import ROW_ID, arrow_schema
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, columns, only_on
 from paimon_core.indexes.file_index.arrow_keys import map_values

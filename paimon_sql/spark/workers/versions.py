@@ -6,7 +6,8 @@ Executors may lack this package. So `versions_here` travels as code, and imports
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from paimon_core.dataclass import dataclass
 
 _PACKAGE = "paimon_sql"
 _SHARED = ("pyarrow", "numpy")  # tasks exchange objects of these

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from paimon_core.arrow.evolution import AmbiguousNameError, spelled
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 
 

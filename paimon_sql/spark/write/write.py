@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 from paimon_core.commit.changes import Overwrite
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, columns
 from paimon_core.expressions.terms import predicate_of, respelled

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 from pyspark.sql.types import StructType
 
+from paimon_core.dataclass import dataclass
 from paimon_core.store.ddl.constraints import Constraint
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import python_map

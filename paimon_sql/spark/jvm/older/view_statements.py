@@ -5,11 +5,12 @@ them for every catalog but its own, so this package answers them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from py4j.java_gateway import JavaObject
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import texts, value_of, values_of
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name

@@ -5,13 +5,13 @@ that need no merge, Python workers read the rest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from py4j.java_gateway import JavaObject
 from pyspark.sql.types import StructType
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import constructor, hook, java_type, method

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
 from py4j.java_gateway import JavaObject
 
+from paimon_core.dataclass import dataclass
 from paimon_core.expressions.terms import Call, LiteralValue, Reference, Term
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.functions import QUERY, RELATION, NameInPlan, names_in, parsed_query
 from paimon_sql.spark.jvm.sessions import is_catalog

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from py4j.java_gateway import JavaObject
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     DatabaseNotFoundError,
     FunctionNotFoundError,

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pyspark.sql.types import StructType
 
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import DataField

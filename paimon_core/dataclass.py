@@ -1,0 +1,231 @@
+"""The decorator of the module `dataclasses`, but methods of frozen classes are made at their first use.
+
+The standard decorator compiles the source of up to eight methods for each class. A program that looks a key up imports
+170 classes and calls few of their methods: compiling all of them took a fifth of its time. So each of these methods is
+a `_MadeAtFirstUse` until it is used. The standard decorator still reads the fields: `fields`, `replace`, `asdict`,
+pickles and pattern matching are the same. Classes that are not frozen get the standard decorator.
+
+The code imports this decorator instead of the standard one (tests/unit/test_house.py).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, FrozenInstanceError
+from operator import attrgetter
+from reprlib import recursive_repr
+from typing import TYPE_CHECKING, Any
+
+_NOT_FIELDS = ("ClassVar", "typing.ClassVar")
+_UNUSUAL = ("InitVar", "KW_ONLY")
+_USUAL_OPTIONS = {"frozen", "slots", "eq", "kw_only"}
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+
+    def dataclass(cls=None, /, **options):
+        def decorated(cls):
+            return _frozen(cls, options) if _is_usual(cls, options) else dataclasses.dataclass(cls, **options)
+
+        return decorated if cls is None else decorated(cls)
+
+
+class _Factory:
+    """The default in the signature of a field with a default factory."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+class _MadeAtFirstUse:
+    """A member of a class that is made when it is first used, and then replaces this descriptor.
+
+    Two threads may both make it; the results are equal."""
+
+    __slots__ = ("_make", "_name", "_owner")
+
+    def __init__(self, owner: type, name: str, make: Callable[[type], Any]) -> None:
+        self._owner, self._name, self._make = owner, name, make
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        made = self._make(self._owner)
+        setattr(self._owner, self._name, made)
+        return made.__get__(instance, owner) if callable(made) else made
+
+
+def _is_usual(cls: type, options: dict[str, bool]) -> bool:
+    if not options.get("frozen") or not options.keys() <= _USUAL_OPTIONS:
+        return False
+    annotations = vars(cls).get("__annotations__", {}).values()
+    return all(isinstance(a, str) and not any(word in a for word in _UNUSUAL) for a in annotations)
+
+
+def _frozen(cls: type, options: dict[str, bool]) -> type:
+    """Return the class with the members of a frozen dataclass; with slots it is another class, as `__slots__` are read
+    when a class is made."""
+    annotations = vars(cls).get("__annotations__", {})
+    names = [n for n, a in annotations.items() if not a.startswith(_NOT_FIELDS)]
+    given = {n: vars(cls)[n] for n in names if n in vars(cls)}
+    declared = {**given, "__annotations__": annotations, "__module__": cls.__module__, "__doc__": "fields"}
+    kw_only, own = options.get("kw_only", False), frozenset(vars(cls))
+    if options.get("slots"):
+        cls = _with_slots(cls, names)
+    else:
+        _set_defaults(cls, given)
+    members: dict[str, Callable[[type], Any]] = {
+        "__dataclass_fields__": lambda made: _fields(made, declared, kw_only),
+        "__dataclass_params__": lambda made: _declared(made, {"__doc__": "fields"}, **options).__dataclass_params__,
+        "__match_args__": lambda made: tuple(f.name for f in dataclasses.fields(made) if f.init and not f.kw_only),
+        "__init__": _init,
+        "__repr__": _repr,
+    }
+    if options.get("eq", True):
+        members["__eq__"] = _eq
+        if "__hash__" not in own or (vars(cls)["__hash__"] is None and "__eq__" in own):
+            members["__hash__"] = _hash
+            own -= {"__hash__"}
+    for name, make in members.items():
+        if name not in own:
+            setattr(cls, name, _MadeAtFirstUse(cls, name, make))
+    cls.__setattr__ = _refuse_to_set  # type: ignore[assignment,method-assign]
+    cls.__delattr__ = _refuse_to_delete  # type: ignore[assignment,method-assign]
+    return cls
+
+
+def _set_defaults(cls: type, given: dict[str, Any]) -> None:
+    for name, default in given.items():
+        if isinstance(default, Field):
+            if default.default is MISSING:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, default.default)
+
+
+def _with_slots(cls: type, names: Sequence[str]) -> type:
+    inherited = {slot for base in cls.__mro__[1:-1] for slot in vars(base).get("__slots__", ())}
+    left_out = {*names, "__dict__", "__weakref__"}
+    namespace = {n: value for n, value in vars(cls).items() if n not in left_out}
+    namespace["__slots__"] = tuple(n for n in names if n not in inherited)
+    namespace = {"__getstate__": _state, "__setstate__": _set_state} | namespace
+    made = type(cls)(cls.__name__, cls.__bases__, namespace)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+# -- members that are the same for all classes ------------------------------------------------------------------------
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, f.name) for f in dataclasses.fields(self)]
+
+
+def _set_state(self: Any, state: Sequence[Any]) -> None:
+    for field, value in zip(dataclasses.fields(self), state, strict=False):
+        object.__setattr__(self, field.name, value)
+
+
+def _refuse_to_set(self: Any, name: str, value: Any) -> None:
+    if _is_frozen(self, name):
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+    object.__setattr__(self, name, value)
+
+
+def _refuse_to_delete(self: Any, name: str) -> None:
+    if _is_frozen(self, name):
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+    object.__delattr__(self, name)
+
+
+def _is_frozen(value: Any, name: str) -> bool:
+    return "__dataclass_fields__" in vars(type(value)) or name in value.__dataclass_fields__
+
+
+# -- members that are made for a class --------------------------------------------------------------------------------
+def _declared(cls: type, namespace: dict[str, Any], **options: bool) -> Any:
+    """Return a class of the standard decorator with these fields, and with no base."""
+    return dataclasses.dataclass(**options)(type(cls.__name__, (), namespace))
+
+
+def _fields(cls: type, declared: dict[str, Any], kw_only: bool) -> dict[str, Field[Any]]:
+    found: dict[str, Field[Any]] = {}
+    for base in cls.__mro__[-1:0:-1]:
+        found |= getattr(base, "__dataclass_fields__", {})
+    own = _declared(cls, declared, init=False, repr=False, eq=False, match_args=False, kw_only=kw_only)
+    return found | own.__dataclass_fields__  # type: ignore[no-any-return]
+
+
+def _init(cls: type) -> Any:
+    fields = dataclasses.fields(cls)
+    known: dict[str, Any] = {"_set": object.__setattr__, "_FACTORY": _Factory()}
+    known |= {f"_default_{f.name}": f.default for f in fields if f.default is not MISSING}
+    known |= {f"_make_{f.name}": f.default_factory for f in fields if f.default_factory is not MISSING}
+    named = [_parameter(f) for f in fields if f.init and f.kw_only]
+    parameters = [
+        "_self",
+        *(_parameter(f) for f in fields if f.init and not f.kw_only),
+        *(["*", *named] if named else []),
+    ]
+    lines = [
+        f"_set(_self, {f.name!r}, {value})" for f in fields if (value := _value(f, slots="__slots__" in vars(cls)))
+    ]
+    lines += ["_self.__post_init__()"] if hasattr(cls, "__post_init__") else []
+    source = f"def make({', '.join(known)}):\n def __init__({', '.join(parameters)}):\n  "
+    source += "\n  ".join(lines or ["pass"]) + "\n return __init__"
+    made: dict[str, Any] = {}
+    exec(source, vars(sys.modules[cls.__module__]), made)  # noqa: S102  its only texts are names of fields
+    method = made["make"](**known)
+    method.__qualname__ = f"{cls.__qualname__}.__init__"
+    method.__annotations__ = {f.name: f.type for f in fields if f.init} | {"return": None}
+    return method
+
+
+def _parameter(field: Field[Any]) -> str:
+    if field.default_factory is not MISSING:
+        return f"{field.name}=_FACTORY"
+    return field.name if field.default is MISSING else f"{field.name}=_default_{field.name}"
+
+
+def _value(field: Field[Any], *, slots: bool) -> str:
+    """Return the source of the value that `__init__` sets, or '' if it sets none."""
+    if field.default_factory is not MISSING:
+        made = f"_make_{field.name}()"
+        return f"{made} if {field.name} is _FACTORY else {field.name}" if field.init else made
+    if field.init:
+        return field.name
+    return f"_default_{field.name}" if slots and field.default is not MISSING else ""
+
+
+def _eq(cls: type) -> Any:
+    values = _values([f.name for f in dataclasses.fields(cls) if f.compare])
+
+    def __eq__(self: Any, other: Any) -> bool:
+        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+
+    return __eq__
+
+
+def _hash(cls: type) -> Any:
+    values = _values([f.name for f in dataclasses.fields(cls) if (f.compare if f.hash is None else f.hash)])
+
+    def __hash__(self: Any) -> int:
+        return hash(values(self))
+
+    return __hash__
+
+
+def _repr(cls: type) -> Any:
+    names = [f.name for f in dataclasses.fields(cls) if f.repr]
+
+    @recursive_repr()
+    def __repr__(self: Any) -> str:
+        return f"{type(self).__qualname__}({', '.join(f'{n}={getattr(self, n)!r}' for n in names)})"
+
+    return __repr__
+
+
+def _values(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function of an object that returns the values of these attributes."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda value: tuple(getattr(value, n) for n in names)
