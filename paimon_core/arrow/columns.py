@@ -125,12 +125,14 @@ def fixed_array(values: NDArray[Any], arrow: pa.DataType, valid: NDArray[np.bool
 
 
 def rows_at(batches: Iterator[pa.RecordBatch], rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows at ascending positions, counted over all batches."""
+    """Yield the rows at ascending positions, counted over all batches. Batches after the last of them are not read."""
     start = 0
     for batch in batches:
         low, high = np.searchsorted(rows, (start, start + batch.num_rows))
         if low < high:
             yield batch.take(int64_array(rows[low:high] - start))
+        if high == len(rows):
+            return
         start += batch.num_rows
 
 

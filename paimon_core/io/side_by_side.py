@@ -1,12 +1,14 @@
 """Parallel requests: a remote storage answers slowly, so a caller sends several requests at once.
 
-Use it only for requests that may be answered in any order. The threads belong to one call and end with it.
+Arrow decodes files without Python's lock: with `in_background`, a thread decodes while the caller works.
+
+Use the others only for requests that may be answered in any order. Their threads belong to one call and end with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import islice
 from threading import Event
@@ -72,6 +74,21 @@ def both(io: FileIO, first: Callable[[], S], second: Callable[[], T]) -> tuple[S
 
 def _made(call: Callable[[], T]) -> T:
     return call()
+
+
+def in_background(items: Iterator[T], pool: Executor) -> Iterator[T]:
+    """Return the items in order. A thread of the pool makes one ahead; it begins the first one at once.
+
+    If the caller does not take all of them, it must shut the pool down before it closes `items`."""
+    first = pool.submit(copy_context().run, lambda: next(items, None))
+
+    def in_order() -> Iterator[T]:
+        waiting = first
+        while (item := waiting.result()) is not None:
+            waiting = pool.submit(copy_context().run, lambda: next(items, None))
+            yield item
+
+    return in_order()
 
 
 def outcome_of(call: Callable[[], T]) -> Callable[[], T]:

@@ -94,7 +94,7 @@ class TableStore:
     user, None if the catalog has no users.
 
     `zone` converts between instants and local times: it is the session's time zone, None for the process's. `metrics`
-    counts commits and compactions, `filters` the filters of scans.
+    counts commits and compactions, `filters` the filters of scans. `threads` decode files for the reader of a split.
     """
 
     io: FileIO
@@ -113,6 +113,7 @@ class TableStore:
     iceberg_catalogs: IcebergCatalogs | None = field(default=None, compare=False, repr=False)
     metrics: Metrics = field(default=PROCESS, compare=False, repr=False)
     filters: SeenFilters = field(default=FILTERS, compare=False, repr=False)
+    threads: int = field(default=1, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "watcher": None, "iceberg_catalogs": None}

@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -117,6 +118,9 @@ class ScanSplit:
 
 def in_order(reader: RowReader, splits: Sequence[DataSplit], threads: int) -> Generator[pa.RecordBatch, None, None]:
     """Yield the batches of splits in their order. Up to `threads` splits are read at once, each a few batches ahead."""
+    spare = threads // max(1, len(splits))
+    if spare > 1:
+        reader = replace(reader, store=replace(reader.store, threads=spare))
     if threads < 2 or len(splits) < 2:
         for split in splits:
             yield from reader.batches(split)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from paimon_core.arrow.columns import rows_at, without_rows
+from paimon_core.arrow.columns import fixed_values, int64_array, rows_at, without_rows
 from paimon_core.arrow.required_parts import has_required_parts, with_required_parts
-from paimon_core.arrow.types import SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.arrow.types import ROW_INDEX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.expressions.arrow import to_arrow
@@ -38,7 +39,7 @@ from paimon_core.spec.kinds import FLOATS
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import DataField, StoredTimeType
 
-_FEW_GROUPS = 2
+_FEW_GROUPS, _FEW_ROWS = 2, 2**13
 _KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
 
 
@@ -62,8 +63,9 @@ class ParquetFormat:
         with parquet_errors(io, request.path), _open(io, request) as file:
             sources = request_sources(list(file.schema), request)
             groups = _matching_groups(file.metadata, file.schema, request, sources)
-            groups = _with_matches(file, request, groups, sources)
-            for batch in _batches(file, request, groups, sources):
+            matches = _matches(file, request, groups, sources)
+            found = _batches(file, request, groups, sources) if matches is None else matches
+            for batch in found:
                 yield conform_batch(batch, sources, request)
 
     def read_rows(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
@@ -261,10 +263,10 @@ def _with_required_parts(rows: pa.Table) -> pa.Table:
 
 
 def _batches(
-    file: _Opened, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
+    file: _Opened, request: ReadRequest, groups: list[int], sources: Sequence[str | None], most: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     names = [s for s in sources if s is not None]
-    size = _batch_rows(file.metadata, request)
+    size = min(_batch_rows(file.metadata, request), most or request.max_rows)
     yield from file.batches(size, groups, names)
 
 
@@ -297,24 +299,35 @@ def _matching_groups(
     return [i for i in every if matches(i)]
 
 
-def _with_matches(file: _Opened, request: ReadRequest, groups: list[int], sources: Sequence[str | None]) -> list[int]:
-    """Return the groups with a matching value. Columns of all other groups need not be decoded."""
+def _matches(
+    file: _Opened, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
+) -> Iterator[pa.RecordBatch] | None:
+    """Return the rows of a few groups with the values that the predicate asks for, or None if it asks for none.
+
+    A group without such a value is not decoded, and a group with one only up to its last row with one."""
     usable = _comparable(file.schema, request, sources)
     known = None if request.predicate is None else only_on(request.predicate, usable)
     if known is None or len(groups) > _FEW_GROUPS or not any(map(_asks_for_values, conjuncts(known))):
-        return groups
+        return None
     condition = to_arrow(known, arrow_schema(request.fields))
     if condition is None:
-        return groups
+        return None
     names = list(columns_of(known))
 
-    def matches(index: int) -> bool:
+    def positions(index: int) -> NDArray[np.int64]:
         group = file.batches(_batch_rows(file.metadata, request), [index], [usable[n] for n in names])
         found = pa.Table.from_batches(group, pa.schema([file.schema.field(usable[n]) for n in names]))
-        columns = [found.column(usable[n]) for n in names]
-        return bool(condition.filter(pa.Table.from_arrays(columns, names=names)).num_rows)
+        numbers = int64_array(np.arange(found.num_rows))
+        columns = [*(found.column(usable[n]) for n in names), numbers]
+        kept = condition.filter(pa.Table.from_arrays(columns, names=[*names, ROW_INDEX]))
+        return np.concatenate(
+            [np.empty(0, np.int64), *(fixed_values(c, np.int64) for c in kept.column(ROW_INDEX).chunks)]
+        )
 
-    return [i for i in groups if matches(i)]
+    matching = ((index, rows) for index in groups if len(rows := positions(index)))
+    return chain.from_iterable(
+        rows_at(_batches(file, request, [index], sources, _FEW_ROWS), rows) for index, rows in matching
+    )
 
 
 def _asks_for_values(predicate: Predicate) -> bool:

@@ -37,6 +37,7 @@ _OF_CHUNK = {
 _USED = {GROUPS: {CHUNKS: {META: _OF_CHUNK}}}  # the fields of a footer
 _UNPACKED, _PACKED = 2, 3  # PageHeader
 _PAGES, _VALUES = (5, 7, 8), 1  # headers of data pages, of dictionaries, and of data pages of the second version
+_OF_HEADER = {_UNPACKED: None, _PACKED: None, **{page: {_VALUES: None} for page in _PAGES}}
 _HEADER, _LONGEST_HEADER = 2**8, 2**24  # bytes read at first, and at most: statistics hold whole values
 _MOST_CHUNKS = 256  # with more, decoding the footer again takes longer than reading the file
 _MOST_EMPTY = 16
@@ -157,7 +158,7 @@ def _header(source: pa.NativeFile, at: int, end: int) -> tuple[Fields, int]:
     length = min(_HEADER, end - at)
     while True:
         try:
-            return decode_at(bytes_at(source, at, length))
+            return decode_at(bytes_at(source, at, length), _OF_HEADER)
         except ValueError:
             if length == min(end - at, _LONGEST_HEADER):
                 raise

@@ -42,10 +42,10 @@ def decode(data: bytes, wanted: Wanted = None) -> Fields:
     return _Decoder(data).structure(0, wanted)
 
 
-def decode_at(data: bytes) -> tuple[Fields, int]:
+def decode_at(data: bytes, wanted: Wanted = None) -> tuple[Fields, int]:
     """Decode like `decode`, and also return the size of the structure: other bytes may follow."""
     decoder = _Decoder(data)
-    return decoder.structure(0, None), decoder.offset
+    return decoder.structure(0, wanted), decoder.offset
 
 
 def encode(fields: Fields) -> bytes:

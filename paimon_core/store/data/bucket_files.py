@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial
 from itertools import chain
@@ -40,6 +42,7 @@ from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.indexes.file_index.cursor import Rows
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
+from paimon_core.io.side_by_side import in_background
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
@@ -82,6 +85,7 @@ else:
     level_runs = ImportedOnCall("paimon_core.lsm.compaction", "level_runs")
 
 _LOG = logging.getLogger(__name__)
+_LARGE = 2**22  # bytes of a section that is read by threads: less, and a few keys, is read before they start
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,13 +288,30 @@ def merge_section(
     oldest_first, whole = _oldest_first(files.store, section, chained=chained)
     skipped = _unneeded(oldest_first) if values_only else frozenset()
     reader = replace(files, fields=tuple(f for f in files.fields if f.name not in skipped), unread=skipped)
+    is_small = files.predicate is not None or sum(f.file_size for run in oldest_first for f in run) < _LARGE
     try:
-        yield from merge_runs([reader.read(run) for run in oldest_first], spec, whole=whole)
+        with _read_by(1 if is_small else files.store.threads, [reader.read(run) for run in oldest_first]) as runs:
+            yield from merge_runs(runs, spec, whole=whole)
     except MergeRefusedError:
         raise
     except InvalidDataError as e:
         names = " or ".join(f.file_name for run in oldest_first for f in run)
         raise UnfamiliarFormError(f"{files.bucket_dir}/{names}", f"it differs from its metadata ({e})") from e
+
+
+@contextmanager
+def _read_by(threads: int, runs: list[Iterator[pa.RecordBatch]]) -> Iterator[list[Iterator[pa.RecordBatch]]]:
+    """Let threads read the runs, each a batch ahead, if there are several threads."""
+    if threads < 2:
+        yield runs
+        return
+    try:
+        with ThreadPoolExecutor(threads, thread_name_prefix="runs") as pool:
+            yield [in_background(run, pool) for run in runs]
+    finally:
+        for run in runs:
+            if isinstance(run, Generator):
+                run.close()
 
 
 def _unneeded(oldest_first: Sequence[Sequence[DataFileMeta]]) -> frozenset[str]:

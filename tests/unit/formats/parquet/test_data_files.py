@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -169,7 +170,8 @@ def test_row_groups_without_a_match_are_skipped(tmp_path: Path) -> None:
     write(ours, fields, groups)
     pq.write_table(pa.concat_tables(groups), foreign, row_group_size=10)
     for path in (ours, foreign):
-        assert read(path, fields, predicate=Compare("k", "=", 15)).column("k").to_pylist() == list(range(10, 20))
+        assert read(path, fields, predicate=Compare("k", ">", 25)).column("k").to_pylist() == list(range(20, 30))
+        assert read(path, fields, predicate=Compare("k", "=", 15)).column("k").to_pylist() == [15]
         assert read(path, fields, predicate=Compare("d", ">", 5.0)).num_rows == 30  # NaN is above all
         assert read(path, fields, predicate=Compare("k", "=", 99)).num_rows == 0
     assert read(foreign, fields, predicate=Compare("d", "<", 1.0)).num_rows == 10
@@ -181,8 +183,23 @@ def test_the_group_that_may_have_a_value_is_asked_for_it(tmp_path: Path) -> None
     write(path, fields, [pa.table([[i, i + 2, None], [0, 0, 0]], schema=arrow_schema(fields)) for i in (0, 10)])
     for predicate in (Compare("k", "=", 11), In("k", (1, 11)), And((Compare("k", "=", 12), Compare("v", "=", 1)))):
         assert read(path, fields, predicate=predicate).num_rows == 0
-    for predicate in (Compare("k", "=", 12), In("k", (1, 10)), And((Compare("k", "=", 12), Compare("v", "<", 1)))):
-        assert read(path, fields, predicate=predicate).column("k").to_pylist() == [10, 12, None]
+    for predicate in (Compare("k", "=", 12), In("k", (1, 12)), And((Compare("k", "=", 12), Compare("v", "<", 1)))):
+        assert read(path, fields, predicate=predicate).to_pylist() == [{"k": 12, "v": 0}]
+
+
+def test_a_group_is_decoded_up_to_its_last_row_with_the_value(tmp_path: Path) -> None:
+    fields = [DataField(id=0, name="k", type=INT), DataField(id=1, name="v", type=DOUBLE)]
+    path, rows = tmp_path / "f.parquet", 2**16
+    columns = [np.arange(rows, dtype=np.int32), np.random.default_rng(1).random(rows)]
+    write(path, fields, [pa.table(columns, schema=arrow_schema(fields))])
+    chunk = pq.ParquetFile(path).metadata.row_group(0).column(1)
+    with path.open("r+b") as file:  # damage the last page of the values
+        file.seek(chunk.data_page_offset + chunk.total_compressed_size - 5000)
+        file.write(b"\xff" * 5000)
+    for wanted in ((7,), (7, 9000), (20_000,)):
+        assert tuple(read(path, fields, predicate=In("k", wanted)).column("k").to_pylist()) == wanted
+    with pytest.raises(CorruptFileError):
+        read(path, fields, predicate=In("k", (7, rows - 1)))
 
 
 def test_footers_say_nothing_about_floats_because_they_leave_nan_out(tmp_path: Path) -> None:
