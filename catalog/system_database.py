@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import TableNotFoundError
+from paimon_core.maintenance.running import running_work
 from paimon_core.secrets import is_secret, redacted, without_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.manifest import ManifestEntry, created_millis
@@ -80,6 +81,16 @@ def _all_tables(catalog: Catalog) -> Iterator[Row]:
     return _rows(catalog, about, lambda error: (_unreadable(error), *(None,) * 11))
 
 
+def _all_running(catalog: Catalog) -> Iterator[Row]:
+    def running(identifier: Identifier) -> list[Row]:
+        table = catalog.load_table(identifier)
+        if table.store.rights is not None:
+            table.store.rights.check_any(table.name)
+        return [(w.work, w.began, w.host, w.process, w.seen) for w in running_work(table.store)]
+
+    return _rows(catalog, running, lambda error: (_unreadable(error), *(None,) * 4))
+
+
 def _all_partitions(catalog: Catalog) -> Iterator[Row]:
     def partitions(identifier: Identifier) -> list[Row]:
         table = catalog.load_table(identifier)
@@ -140,6 +151,16 @@ CATALOG_SYSTEM_TABLES: dict[str, CatalogSystemTable] = {
             ]
         ),
         _all_partitions,
+    ),
+    "running": CatalogSystemTable(
+        pa.schema(
+            [
+                *_NAMES,
+                ("work", _STRING),
+                *(("started_at", _BIGINT), ("host", _STRING), ("process", _BIGINT), ("seen_at", _BIGINT)),
+            ]
+        ),
+        _all_running,
     ),
     "tables": CatalogSystemTable(
         pa.schema(

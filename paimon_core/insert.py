@@ -16,6 +16,7 @@ from paimon_core.errors import AlreadyCommittedError, CommitConflictError, Commi
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.jobs import Executor
 from paimon_core.lsm.strategy import Strategy
+from paimon_core.maintenance.running import announced
 from paimon_core.options import CHANGELOG_PRODUCER, FORCE_LOOKUP, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.table import Table
@@ -143,7 +144,7 @@ def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor,
     if not job.tasks:
         return True
     try:
-        with span("compaction", table=table.name, buckets=len(job.tasks)):
+        with span("compaction", table=table.name, buckets=len(job.tasks)), announced(table.store, "compaction"):
             messages = table.run(executor, job)
             if messages:
                 table.commit_or_abort(messages, CommitInfo(user=table.new_commit_user()))

@@ -175,8 +175,12 @@ class Table:
         version: Snapshot | Increment | None,
         predicate: Predicate | None = None,
         derived: DerivedTable = DerivedTable.ROWS,
+        *,
+        is_read: bool = True,
     ) -> Plan:
-        """Plan a read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`."""
+        """Plan a read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`. Advice does
+        not count the filters of plans that are only shown (`is_read`).
+        """
         with span("plan", table=self.name) as recorded, files_of(self.store):
             if isinstance(version, Increment):
                 plan = plan_increment(self.store, version, predicate)
@@ -186,7 +190,7 @@ class Table:
                 plan = plan_with_fallback(self.store, version, predicate, level=level, since=files_since(self.store))
             recorded.set(snapshot=None if plan.snapshot is None else plan.snapshot.id, splits=len(plan.splits))
             recorded.set(files=plan.files_kept, files_total=plan.files_total)
-        if predicate is not None:
+        if predicate is not None and is_read:
             files = plan.files_total - plan.skipped.partition
             self.store.filters.add(self.store.root, compared_columns(predicate), files, plan.files_kept)
         return plan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 from paimon_core.clock import now_millis
@@ -11,6 +12,7 @@ from paimon_core.io.load import load_file_io, normalize
 from paimon_core.maintenance import advice, older_readers, storage_check
 from paimon_core.maintenance.orphans import search as orphans
 from paimon_core.maintenance.orphans.search import drop_missing, missing_files, purge
+from paimon_core.maintenance.running import announced
 from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.object_table import ObjectTable, is_object_table
 from paimon_core.spec.identifier import Identifier
@@ -54,7 +56,8 @@ def remove_orphan_files(
     def act(identifier: Identifier) -> tuple[int, int]:
         store = load_table(context.catalog, identifier).store
         before = _older_than(store, wanted, moment, dry=dry_run)
-        return remove_orphans(context, store, before, given(mode), parallelism, dry=dry_run)
+        with nullcontext() if dry_run else announced(store, "remove_orphan_files"):
+            return remove_orphans(context, store, before, given(mode), parallelism, dry=dry_run)
 
     found = of_some(_tables(context, table), act, "cleaned")
     return [(sum(count for count, _ in found), sum(size for _, size in found))]

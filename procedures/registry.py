@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import tzinfo
 from types import ModuleType, UnionType
 from typing import Any, NewType, Protocol, Union, get_args, get_origin, get_type_hints
@@ -18,6 +18,7 @@ from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.table import refuse_format_table
 from paimon_core.jobs import Executor as JobExecutor
 from paimon_core.maintenance.orphans.job import FoundFiles, OrphanSearch
+from paimon_core.maintenance.running import Announcement
 from paimon_core.object_table import is_object_table, refuse_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
@@ -35,6 +36,12 @@ DRY_RUN = (
     *(("files", "bigint"), ("bytes", "bigint"), ("rows", "bigint"), ("result", "string")),
 )
 Int = NewType("Int", int)  # an argument of Spark's type INT; a plain int stands for BIGINT
+# procedures that may take long and change a table: `t$running` shows them
+_UPKEEP = frozenset(
+    ("compact", "compact_chain_table", "compact_manifest", "create_global_index", "expire_changelogs")
+    + ("expire_partitions", "expire_snapshots", "merge_branch", "purge_files", "rescale")
+    + ("remove_unexisting_files", "rewrite_file_index")
+)
 _SQL_TYPES = {str: "string", int: "bigint", Int: "int", bool: "boolean", dict[str, str]: "map<string,string>"}
 
 
@@ -80,6 +87,7 @@ class ProcedureExecutor(JobExecutor, Protocol):
 class ProcedureContext:
     """The catalog and session in which a procedure runs.
 
+    `announcement` shows the procedure as running work of the table that it loads; None shows nothing.
     `zone` is the time zone of times without one, None for this process's zone. `name` is the catalog's name in the
     session, `other_catalog` finds another Paimon catalog by its name. If `case_sensitive`, `id` and `ID` are two
     columns.
@@ -92,12 +100,16 @@ class ProcedureContext:
     name: str = "paimon"
     other_catalog: Callable[[str], SupportsDatabases | None] = lambda name: None
     case_sensitive: bool = False
+    announcement: Announcement | None = None
 
     def load_table(self, name: str) -> Table:
         """Load a table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`,
         `InvalidNameError`.
         """
-        return load_table(self.catalog, self.identifier(name)).in_zone(self.zone)
+        found = load_table(self.catalog, self.identifier(name)).in_zone(self.zone)
+        if self.announcement is not None:
+            self.announcement.begin(found.store)
+        return found
 
     def tables(self, database: str) -> list[Identifier]:
         """Return the tables of a database, sorted: tables with snapshots, and tables that cannot be loaded.
@@ -197,7 +209,13 @@ class Procedure:
         missing = [p.name for p in self.parameters if p.required and p.name not in arguments]
         if missing:
             raise InvalidOptionError(f"{self.name} needs a value for {', '.join(missing)}, not NULL.")
-        return self.body(context, **arguments)
+        if self.name not in _UPKEEP or arguments.get("dry_run"):
+            return self.body(context, **arguments)
+        announcement = Announcement(self.name)
+        try:
+            return self.body(replace(context, announcement=announcement), **arguments)
+        finally:
+            announcement.end()
 
     def columns_of(self, rows: Rows) -> tuple[tuple[str, str], ...]:
         """Return the columns of rows that `call` has returned."""

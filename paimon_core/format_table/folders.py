@@ -69,6 +69,23 @@ def partition_folder(store: TableStore, spec: Mapping[str, str]) -> str:
 def partition_folders(
     store: TableStore, predicate: Predicate | None = None, *, case_sensitive: bool = False
 ) -> list[Folder]:
+    """Return the partitions that may satisfy a predicate; see `found_folders`."""
+    return found_folders(store, predicate, case_sensitive=case_sensitive).folders
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFolders:
+    """The folders that a scan reads, and the number of folders that a predicate left out. Folders below the latter are
+    not listed, so not counted.
+    """
+
+    folders: list[Folder]
+    skipped: int
+
+
+def found_folders(
+    store: TableStore, predicate: Predicate | None = None, *, case_sensitive: bool = False
+) -> FoundFolders:
     """Return the partitions that may satisfy a predicate, ordered by their values, or the table's folder without
     partition columns.
 
@@ -76,15 +93,18 @@ def partition_folders(
     several folders, for example for two spellings of a value.
     """
     found, fields = [Folder(store.root)], store.schema.partition_fields
-    known_as = str if case_sensitive else str.lower
+    known_as, skipped = str if case_sensitive else str.lower, 0
     for level in range(1, len(fields) + 1):
         is_key = partial(_has_name, known_as(fields[level - 1].name), known_as)
         deeper = [f for folder in found for f in _children(store, folder, is_key)]
         found = _matching(store, fields[:level], deeper, predicate)
+        skipped += len(deeper) - len(found)
     if elsewhere := placed_elsewhere(store):
         others = [Folder(path, values) for values, path in elsewhere.items()]
-        found = [f for f in found if f.values not in elsewhere] + _matching(store, fields, others, predicate)
-    return sorted(found, key=lambda f: f.values)
+        matching = _matching(store, fields, others, predicate)
+        skipped += len(others) - len(matching)
+        found = [f for f in found if f.values not in elsewhere] + matching
+    return FoundFolders(sorted(found, key=lambda f: f.values), skipped)
 
 
 def placed_elsewhere(store: TableStore) -> Mapping[tuple[str, ...], str]:

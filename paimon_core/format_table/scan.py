@@ -10,7 +10,7 @@ from paimon_core.arrow.types import arrow_schema
 from paimon_core.dataclass import dataclass
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
-from paimon_core.format_table.folders import Folder, data_files, partition_batch, partition_folders
+from paimon_core.format_table.folders import Folder, data_files, found_folders, partition_batch
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.registry import write_format
 from paimon_core.options import SPLIT_OPEN_FILE_COST, SPLIT_TARGET_SIZE
@@ -32,16 +32,39 @@ class FormatSplit:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class FormatPlan:
+    """The plan of a scan: its splits, the folders that it reads, and the number of folders that filters on partition
+    columns left out.
+    """
+
+    splits: tuple[FormatSplit, ...]
+    folders: int
+    skipped: int
+
+    @property
+    def size(self) -> int:
+        """The bytes of the files."""
+        return sum(s.size for s in self.splits)
+
+    def describe(self) -> str:
+        """Return the plan in words, for EXPLAIN."""
+        files = sum(len(s.paths) for s in self.splits)
+        skipped = f", skipped folders: {self.skipped} by partition" if self.skipped else ""
+        return f"folders {self.folders}, files {files} ({self.size} bytes), splits {len(self.splits)}{skipped}"
+
+
 def plan_format_table(
     store: TableStore, predicate: Predicate | None = None, *, case_sensitive: bool = False
-) -> list[FormatSplit]:
-    """Return the splits of the partitions that may satisfy a predicate; see `partition_folders`."""
+) -> FormatPlan:
+    """Return the plan for the partitions that may satisfy a predicate; see `found_folders`."""
     target, cost = store.options[SPLIT_TARGET_SIZE], store.options[SPLIT_OPEN_FILE_COST]
+    found = found_folders(store, predicate, case_sensitive=case_sensitive)
     splits = []
-    for folder in partition_folders(store, predicate, case_sensitive=case_sensitive):
+    for folder in found.folders:
         for group in pack(data_files(store, folder), lambda f: max(f.size, cost), target):
             splits.append(FormatSplit(folder.values, tuple(f.path for f in group), sum(f.size for f in group)))
-    return splits
+    return FormatPlan(tuple(splits), len(found.folders), found.skipped)
 
 
 def read_format_split(

@@ -26,7 +26,7 @@ from paimon_core.format_table.folders import (
     placed_elsewhere,
 )
 from paimon_core.format_table.options import FORMAT_TABLE, format_options
-from paimon_core.format_table.scan import FormatSplit, plan_format_table
+from paimon_core.format_table.scan import FormatPlan, plan_format_table
 from paimon_core.format_table.write import StagedFile, discard
 from paimon_core.options import PARTITION_DEFAULT_NAME
 from paimon_core.spec.schema import TableSchema
@@ -61,8 +61,8 @@ class FormatTable:
     def with_options(self, more: Mapping[str, str]) -> FormatTable:
         return FormatTable.of(self.store.with_options(more), case_sensitive=self.case_sensitive)
 
-    def plan(self, predicate: Predicate | None = None) -> list[FormatSplit]:
-        """Return the splits to read; see `plan_format_table`."""
+    def plan(self, predicate: Predicate | None = None) -> FormatPlan:
+        """Return the files to read; see `plan_format_table`."""
         check_selectable(self.store)
         return plan_format_table(self.store, predicate, case_sensitive=self.case_sensitive)
 
@@ -117,7 +117,7 @@ class FormatTable:
 
         If the process dies in between, rows exist twice, but no row is lost. Raises the errors of `publish` and
         `commit`."""
-        old = [] if replaced is None else [path for split in replaced.plan() for path in split.paths]
+        old = [] if replaced is None else [path for split in replaced.plan().splits for path in split.paths]
         publish()
         self.commit(files, overwrite)
         for path in old:

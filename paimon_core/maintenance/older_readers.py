@@ -1,6 +1,7 @@
 """Advice on tables that versions of other engines do not read, or read as other rows.
 
-`docs/interop.md` has these faults, each found by reading our tables with that version.
+`docs/interop.md` has the faults that were found by reading our tables with that version. Faults of types and of data
+evolution follow from the sources of the releases: the first version with a type is the first that parses its schema.
 """
 
 from __future__ import annotations
@@ -14,10 +15,17 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.formats.parquet.encodings import WRITER_VERSION
 from paimon_core.maintenance.advice import Advice, Figures
-from paimon_core.options import DELETION_VECTORS, FILE_FORMAT, MERGE_ENGINE, PARTITION_LEGACY_NAME
+from paimon_core.options import (
+    DATA_EVOLUTION,
+    DELETION_VECTORS,
+    FILE_FORMAT,
+    MERGE_ENGINE,
+    PARTITION_LEGACY_NAME,
+    ROW_TRACKING,
+)
 from paimon_core.spec.identifier import sql_string
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import Kind
+from paimon_core.spec.types import Kind, VectorType, nested_types
 from paimon_core.store.live_table import run_counts
 from paimon_core.store.table_store import TableStore
 
@@ -116,7 +124,61 @@ def _packs_integers(_: TableSchema, figures: Figures) -> bool:
     return figures.options[FILE_FORMAT] == "parquet" and figures.options[WRITER_VERSION] in ("v2", "parquet_2_0")
 
 
+def _has_variant(schema: TableSchema, _: Figures) -> bool:
+    return _has_kind(schema, Kind.VARIANT)
+
+
+def _has_blob(schema: TableSchema, _: Figures) -> bool:
+    return _has_kind(schema, Kind.BLOB)
+
+
+def _has_vector(schema: TableSchema, _: Figures) -> bool:
+    return any(isinstance(each, VectorType) for field in schema.fields for each in nested_types(field.type))
+
+
+def _has_kind(schema: TableSchema, kind: Kind) -> bool:
+    return any(each.kind is kind for field in schema.fields for each in nested_types(field.type))
+
+
+def _evolves(_: TableSchema, figures: Figures) -> bool:
+    return figures.options[DATA_EVOLUTION]
+
+
+def _tracks_rows(_: TableSchema, figures: Figures) -> bool:
+    return figures.options[ROW_TRACKING] and not figures.options[DATA_EVOLUTION]
+
+
+def _unknown_type(
+    name: str, until: tuple[int, ...], concerns: Callable[[TableSchema, Figures], bool], kind: str
+) -> ReaderFault:
+    """Return the fault of versions that cannot parse a type in the table's schema."""
+    release = ".".join(map(str, (*until, 0)))
+    return ReaderFault(
+        *(name, (), until, concerns),
+        f"does not read the table, which has a column of type {kind}",
+        "it does not know the type, so it cannot read the table's schema",
+        f"-- upgrade {name} to {release} or later",
+    )
+
+
 _FAULTS = (
+    _unknown_type(PAIMON, (1, 1), _has_variant, "VARIANT"),
+    _unknown_type(PAIMON, (1, 4), _has_blob, "BLOB"),
+    _unknown_type(PAIMON, (1, 4), _has_vector, "VECTOR"),
+    _unknown_type(PYPAIMON, (2, 0), _has_variant, "VARIANT"),
+    _unknown_type(PYPAIMON, (2, 0), _has_vector, "VECTOR"),
+    ReaderFault(
+        *(PAIMON, (), (1, 3), _evolves),
+        "reads parts of rows as rows",
+        "with 'data-evolution.enabled' the columns of a row may be in several files, which it does not know",
+        "-- upgrade Paimon to 1.3.0 or later",
+    ),
+    ReaderFault(
+        *(PAIMON, (), (1, 3), _tracks_rows),
+        "reads the rows, but knows no _ROW_ID, and its compactions lose the ids",
+        "row tracking came with Paimon 1.3",
+        "-- upgrade Paimon to 1.3.0 or later",
+    ),
     ReaderFault(
         *(PAIMON, (), (0, 5), _every_table),
         "reads no table after a commit of paimon-sql",

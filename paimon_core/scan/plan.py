@@ -70,13 +70,14 @@ else:
 @dataclass(frozen=True, slots=True)
 class SkippedFiles:
     """The files that a plan does not read: by their partition, by their own statistics and keys, by their file indexes,
-    and by statistics or indexes of files that are read together.
+    by statistics or indexes of files that are read together, and because they are older than the scan's `since`.
     """
 
     partition: int = 0
     statistics: int = 0
     index: int = 0
     together: int = 0
+    since: int = 0
 
     def __add__(self, other: SkippedFiles) -> SkippedFiles:
         sums = (getattr(self, f.name) + getattr(other, f.name) for f in dataclass_fields(self))
@@ -86,6 +87,7 @@ class SkippedFiles:
         """Return the reasons that apply for EXPLAIN, "" without any."""
         reasons = {"partition": self.partition, "statistics": self.statistics, "file indexes": self.index}
         reasons["statistics or indexes of files that are read together"] = self.together
+        reasons["their creation time (scan.creation-time-millis, scan.file-creation-time-millis)"] = self.since
         return ", ".join(f"{count} by {reason}" for reason, count in reasons.items() if count)
 
 
@@ -230,7 +232,7 @@ def _entries(
     """Return the live files that pass the checks of single files, by bucket, the number of all live files, and the
     numbers of the others.
     """
-    found, total, chosen = list[ManifestEntry](), 0, 0
+    found, total, chosen, older = list[ManifestEntry](), 0, 0, 0
     evolves = store.options[DATA_EVOLUTION]
     one_by_one = None if evolves else files  # then rows of a range are in several files
     for manifest, live in manifests:
@@ -243,7 +245,11 @@ def _entries(
         rows = live[seen & in_partitions(manifest, partitions)[live]]
         chosen += len(rows)
         for entry in manifest.entries(rows if one_by_one is None else one_by_one.prune(manifest, rows)):
-            if _keeps(store, entry, one_by_one) and (since is None or _written_at(entry.file) >= since):
+            if not _keeps(store, entry, one_by_one):
+                continue
+            if since is not None and _written_at(entry.file) < since:
+                older += 1
+            else:
                 found.append(entry)
     groups: dict[BucketKey, list[ManifestEntry]] = defaultdict(list)
     for entry in found if one_by_one is None or store.has_primary_key else one_by_one.indexed(found):
@@ -251,7 +257,7 @@ def _entries(
             check_form(store, entry.file)
         groups[entry.partition, entry.bucket].append(entry)
     left = sum(map(len, groups.values()))
-    return groups, total, SkippedFiles(total - chosen, chosen - len(found), len(found) - left)
+    return groups, total, SkippedFiles(total - chosen, chosen - older - len(found), len(found) - left, since=older)
 
 
 def _keeps(store: TableStore, entry: ManifestEntry, files: FileFilter | None) -> bool:

@@ -8,6 +8,7 @@
     TABLE/tag/tag-NAME, TABLE/consumer/consumer-ID, TABLE/changelog/{changelog-N,EARLIEST,LATEST}
     TABLE/statistics/stat-UUID-N
     TABLE/upkeep/turn-N   the turn to remove versions, if writers do not queue; only this library has it
+    TABLE/upkeep/running-UUID   work that is running; only this library has it
     TABLE/stream/stream-USER/commit-N   the state of commit N of a stream of writes; only this library has it
     TABLE/branch/branch-NAME/{schema,snapshot,tag,consumer,changelog,stream}/…   manifests and data are the table's
 
@@ -34,6 +35,7 @@ _SNAPSHOT = re.compile(rf"snapshot-({_NUMBER})")
 _SCHEMA = re.compile(rf"schema-({_NUMBER})")
 _CHANGELOG = re.compile(rf"changelog-({_NUMBER})")
 _TURN = re.compile(rf"turn-({_NUMBER})")
+_RUNNING = re.compile(rf"running-{UUID}")
 _STREAM_COMMIT = re.compile(rf"commit-({_NUMBER})")
 BRANCH_PREFIX, TAG_PREFIX, CONSUMER_PREFIX, STREAM_PREFIX = "branch-", "tag-", "consumer-", "stream-"
 MAX_NAME_BYTES = 200  # leaves room for `.db` and for folders beside it in a file name of 255 bytes
@@ -171,6 +173,10 @@ class TablePaths:
     def turn(self, number: int) -> str:
         return f"{self.turn_dir}/turn-{number}"
 
+    def running(self, work: str) -> str:
+        """Return the path of the file about running work, which has a UUID."""
+        return f"{self.turn_dir}/running-{work}"
+
     def changelog(self, snapshot_id: int) -> str:
         return f"{self.changelog_dir}/changelog-{snapshot_id}"
 
@@ -264,6 +270,11 @@ def parse_changelog_id(name: str) -> int | None:
 def parse_turn(name: str) -> int | None:
     """Return N for the name `turn-N`, None for any other name."""
     return _number_in(_TURN, name)
+
+
+def is_running_work(name: str) -> bool:
+    """Return whether a file of the folder `upkeep` is about running work."""
+    return _RUNNING.fullmatch(name) is not None
 
 
 def parse_stream_commit(name: str) -> int | None:

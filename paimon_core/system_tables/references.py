@@ -1,4 +1,4 @@
-"""System tables that refer to versions: `$branches`, `$consumers`, `$statistics`; and `$aggregation_fields`."""
+"""System tables about versions: `$branches`, `$consumers`, `$statistics`; and `$running`, `$aggregation_fields`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from paimon_core.maintenance.running import running_work
 from paimon_core.scan.time_travel import snapshot_of_options
 from paimon_core.store.branches import branch_times
 from paimon_core.store.consumers import list_consumers
@@ -30,6 +31,15 @@ STATISTICS = pa.schema(
         ("colstat", STRING),
     ]
 )
+RUNNING = pa.schema(
+    [
+        pa.field("work", STRING, False),
+        pa.field("started_at", TIME, False),
+        pa.field("host", STRING, False),
+        pa.field("process", BIGINT, False),
+        pa.field("seen_at", TIME, False),
+    ]
+)
 AGGREGATION_FIELDS = pa.schema(
     [
         pa.field("field_name", STRING, False),
@@ -48,6 +58,11 @@ def branches(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 def consumers(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     yield from list_consumers(store).items()
+
+
+def running(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
+    for work in running_work(store):
+        yield work.work, local_time(work.began, zone), work.host, work.process, local_time(work.seen, zone)
 
 
 def statistics(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:

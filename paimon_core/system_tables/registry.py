@@ -39,6 +39,7 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
     "manifests": SystemTable(files.MANIFESTS, files.manifests),
     "options": SystemTable(versions.OPTIONS, versions.options),
     "partitions": SystemTable(files.PARTITIONS, files.partitions),
+    "running": SystemTable(references.RUNNING, references.running),
     "schemas": SystemTable(versions.SCHEMAS, versions.schemas),
     "snapshots": SystemTable(versions.SNAPSHOTS, versions.snapshots),
     "statistics": SystemTable(references.STATISTICS, references.statistics),
@@ -49,7 +50,7 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
 
 # These tables need no privilege, or any privilege on the table. Other system tables reveal values of columns.
 _OF_DEFINITION = frozenset(("aggregation_fields", "options", "schemas"))
-_OF_VERSIONS = frozenset(("branches", "consumers", "snapshots", "tags"))
+_OF_VERSIONS = frozenset(("branches", "consumers", "running", "snapshots", "tags"))
 
 
 def system_table_schema(name: str) -> pa.Schema:

@@ -38,6 +38,7 @@ from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
 from paimon_sql.spark.jvm.servers import (
     EndedStatement,
     bound_results,
+    connect_port,
     ended_statements,
     is_alive,
     open_sessions,
@@ -84,8 +85,8 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
             servers.enter_context(_thrift(jvm, spark, settings, class_path, lists))
             say(f"JDBC: jdbc:hive2://{settings.host}:{settings.thrift}{';ssl=true' if settings.keystore else ''}")
         if settings.connect is not None:
-            servers.enter_context(_connect(jvm, spark, settings, class_path, lists))
-            say(f"Spark Connect: sc://{settings.host}:{settings.connect}")
+            port = servers.enter_context(_connect(jvm, spark, settings, class_path, lists))
+            say(f"Spark Connect: sc://{settings.host}:{port}")
         if settings.health is not None:
             servers.enter_context(_health(jvm, settings, stop))
             say(f"Health: http://{settings.host}:{settings.health}/health")
@@ -147,7 +148,8 @@ def _thrift(
 @contextmanager
 def _connect(
     jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path, lists: JavaObject | None
-) -> Iterator[None]:
+) -> Iterator[int]:
+    """Start Spark Connect. It yields the port."""
     install_remote_frames(spark, class_path)
     if settings.token and not takes_tokens(jvm):
         raise UnsupportedFeatureError("Spark Connect of this Spark cannot require a token, which --token-file needs.")
@@ -157,8 +159,9 @@ def _connect(
         refuse_connect_writes(jvm, class_path, lists)
     with _starting(f"Spark Connect's server cannot listen on {settings.host}:{settings.connect}"):
         server = start_connect_server(jvm, spark)
+    assert settings.connect is not None
     try:
-        yield
+        yield (connect_port(jvm, server) if settings.other_ports else None) or settings.connect
     finally:
         with suppress(Py4JError, OSError):
             stop_connect_server(jvm, server)

@@ -25,6 +25,7 @@ class ServerSettings:
     host: str = "127.0.0.1"
     thrift: int | None = None
     connect: int | None = None
+    other_ports: int = 0  # Spark Connect may take one of so many following ports if another program has its port
     health: int | None = None
     users: Path | None = None
     ldap: str | None = None
@@ -94,6 +95,8 @@ def spark_settings(settings: ServerSettings) -> dict[str, str]:
         made |= {f"{_SPARK_HIVE}{key}": value for key, value in _thrift(settings).items()}
     if settings.connect is not None:
         made |= {f"{_CONNECT}address": settings.host, f"{_CONNECT}port": str(settings.connect)}
+        if settings.other_ports:
+            made["spark.connect.grpc.port.maxRetries"] = str(settings.other_ports)
         if settings.read_only:  # a compressed plan could not be checked before it runs
             made["spark.connect.session.planCompression.threshold"] = "-1"
         if settings.token:

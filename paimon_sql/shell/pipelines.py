@@ -10,6 +10,7 @@ import argparse
 import importlib.util
 import logging
 import os
+import re
 import secrets
 import signal
 import socket
@@ -29,6 +30,8 @@ from paimon_sql.shell.serving import end_after, server_session
 
 _PROGRAM = "pyspark.pipelines.cli"
 _LISTENS = "Spark Connect:"  # the line that a server writes once clients can connect
+_PORT = re.compile(r":(\d+)$")
+_OTHER_PORTS = 100  # to try if another program takes the free port before the server does
 _GRACE = 30.0  # seconds for the driver to stop
 
 
@@ -45,7 +48,7 @@ def run_pipelines(words: Sequence[str]) -> int:
     arguments, given = _parser().parse_known_args(words)
     program += [arguments.command, *given]
     logging.disable()  # PySpark logs every refused statement with its text
-    settings = ServerSettings(connect=_free_port(), token=secrets.token_urlsafe(32), drain=10)
+    settings = ServerSettings(connect=_free_port(), other_ports=_OTHER_PORTS, token=secrets.token_urlsafe(32), drain=10)
     try:
         hand_to_spark_submit(arguments, os.environ)
         with tempfile.TemporaryDirectory(prefix="paimon-sql-") as class_path:
@@ -81,7 +84,8 @@ class _Client:
         """Start the program if this is the server's line that it listens."""
         if not line.startswith(_LISTENS) or self._process is not None or self.ended.is_set():
             return
-        own = {"SPARK_REMOTE": f"sc://localhost:{self.settings.connect}", "SPARK_CONNECT_MODE_ENABLED": "1"}
+        port = _PORT.search(line)
+        own = {"SPARK_REMOTE": f"sc://localhost:{port[1] if port else ''}", "SPARK_CONNECT_MODE_ENABLED": "1"}
         own["SPARK_CONNECT_AUTHENTICATE_TOKEN"] = self.settings.token
         self._process = subprocess.Popen(self.program, env={**os.environ, **own})
         threading.Thread(target=self._wait, args=(self._process,), daemon=True).start()

@@ -83,7 +83,7 @@ def of_foreign(
 
 def _migrate(migration: Migration, source: MigratedFiles, name: Identifier) -> None:
     context, delete_origin = migration.context, migration.delete_origin
-    catalog, own, splits = context.catalog, source.identifier, source.files.plan()
+    catalog, own, splits = context.catalog, source.identifier, source.files.plan().splits
     replaces = own is not None and name == new_name(own)
     runs = Runs.of(source.files, splits) if own is None else Runs.of_table(own, source.files, splits)
     catalog.create_database(name.database, ignore_if_exists=True)
@@ -195,4 +195,4 @@ def is_stopped(context: ProcedureContext, identifier: Identifier) -> bool:
     if foreign is None:
         return False
     source = of_foreign(context, foreign, lambda: None)
-    return Runs.of(source.files, source.files.plan()).has_begun(context.catalog.load_table(identifier).store)
+    return Runs.of(source.files, source.files.plan().splits).has_begun(context.catalog.load_table(identifier).store)

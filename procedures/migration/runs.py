@@ -135,7 +135,7 @@ def is_swapping(catalog: SupportsDatabases, identifier: Identifier) -> bool:
     target, files = catalog.load_table(new), FormatTable.of(source.store)
     if is_format_table(target.schema.options):
         return False
-    runs = Runs.of_table(identifier, files, files.plan())
+    runs = Runs.of_table(identifier, files, files.plan().splits)
     return runs.is_done(target) or runs.shows(target.store)  # some of its files may be deleted
 
 

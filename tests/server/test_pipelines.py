@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import socket
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -72,6 +73,22 @@ def test_a_pipeline_runs_and_takes_new_rows(tmp_path: Path) -> None:
     rows = sorted(catalog.table("shop.latest").scan().to_arrow().to_pylist(), key=lambda row: row["id"])
     assert rows == [{"id": 1, "v": "c"}, {"id": 2, "v": "d"}, {"id": 20, "v": "b"}]
     assert catalog.table("shop.counted").scan().to_arrow().to_pylist() == [{"n": 2}]
+
+
+def test_a_port_that_another_program_takes_first(tmp_path: Path) -> None:
+    warehouse, folder = tmp_path / "warehouse", project(tmp_path, SQL)
+    catalog = paimon_sql.open_catalog(str(warehouse))
+    catalog.create_database("shop")
+    catalog.create_table("shop.source", pa.schema([("id", pa.int64()), ("v", pa.string())]))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code = (
+            "import sys; from paimon_sql.shell import pipelines\n"
+            f"pipelines._free_port = lambda: {taken.getsockname()[1]}\n"
+            f"sys.exit(pipelines.run_pipelines(['dry-run', '-w', {str(warehouse)!r}]))"
+        )
+        program = [sys.executable, "-c", code]
+        ended = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    assert ended.returncode == 0, ended.stderr[-3000:]
 
 
 def test_a_dry_run_reports_a_wrong_definition(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from paimon_core.seen_filters import FILTERS
+
 pytestmark = pytest.mark.spark
 
 
@@ -49,3 +51,19 @@ def test_files_are_skipped(spark: Any) -> None:
         spark.sql("ALTER TABLE t SET TBLPROPERTIES ('file-index.bsi.columns' = 'missing')")
     with pytest.raises(PySparkException, match="such index"):
         spark.sql("ALTER TABLE t UNSET TBLPROPERTIES ('file-index.bloom-filter.columns')")
+
+
+def test_explained_filters_are_no_scans(spark: Any) -> None:
+    spark.sql("CREATE TABLE seen (id INT, v STRING)")
+    spark.sql("INSERT INTO seen VALUES (1, 'a'), (2, 'b')")
+    root = spark.sql("SELECT value FROM sys.all_table_options WHERE table_name = 'seen' AND key = 'path'").first()[0]
+    query = "SELECT * FROM seen WHERE v = 'a'"
+    for mode in ("", "EXTENDED", "FORMATTED", "CODEGEN", "COST"):
+        spark.sql(f"EXPLAIN {mode} {query}").collect()
+    spark.sql(query).explain(True)
+    assert FILTERS.of_table(root) == ()
+    explained = spark.sql(query)
+    explained.explain()
+    assert explained.count() == 1  # another plan
+    (seen,) = FILTERS.of_table(root)
+    assert (seen.column, seen.scans) == ("v", 1)

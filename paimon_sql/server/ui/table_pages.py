@@ -12,6 +12,7 @@ from paimon_core.inspect.lsm_map import has_lsm_trees, lsm_map
 from paimon_core.inspect.schema_history import schema_history
 from paimon_core.inspect.timeline import MOST_COMMITS, Commit, timeline
 from paimon_core.maintenance.advice import advise, figures_of
+from paimon_core.maintenance.running import running_work
 from paimon_core.options import BUCKET, MERGE_ENGINE
 from paimon_core.options.option import Option, default_text
 from paimon_core.options.support import OPTIONS
@@ -26,6 +27,7 @@ from paimon_sql.pictures.kinds import draw, kinds_of
 from paimon_sql.pictures.picture import WHOLE, Choice, PictureKind, bytes_text, count_text
 from paimon_sql.pictures.versions import time_text
 from paimon_sql.python.catalog import PaimonCatalog
+from paimon_sql.python.progress import duration
 from paimon_sql.python.table import PaimonTable
 from paimon_sql.server.ui.catalog_pages import MOST_COLUMNS, PageCall, rows_table, tree_of
 from paimon_sql.server.ui.frame import TABS, Page, note, tabs
@@ -231,10 +233,22 @@ def _compactions(found: PaimonTable, _: PageCall) -> Html:
     check_seen_whole(store)
     done = [_commit(c) for c in reversed(timeline(store).commits) if c.kind == CommitKind.COMPACT]
     return html(
+        _running(found),
         _due(found) if has_lsm_trees(store) else None,
         tag("h2", "Past compactions"),
         table(f"Among the newest {MOST_COMMITS} snapshots", _COMMIT, done, (0, 4, 5)),
-        note("A running compaction is not part of the metadata before it commits."),
+    )
+
+
+def _running(found: PaimonTable) -> Html:
+    rows = [
+        (w.work, time_text(local_time(w.began, found.inner.store.zone)), duration((w.seen - w.began) / 1000), w.host)
+        for w in running_work(found.inner.store)
+    ]
+    return html(
+        tag("h2", "Running now"),
+        table("Compactions and other upkeep", ("work", "began", "seen running for", "host"), rows) if rows else None,
+        note("Work appears after five seconds, and is seen again each minute.") if rows else note("No upkeep runs."),
     )
 
 

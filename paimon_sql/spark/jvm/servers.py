@@ -88,6 +88,17 @@ def start_connect_server(jvm: Jvm, spark: SparkSession) -> JavaObject:
     return service
 
 
+@hook(
+    "`SparkConnectService.localPort`",
+    "`paimon-sql pipelines`, if another program takes the port first",
+    Variant.of("of its server", method(classes.CONNECT_SERVICE + "$", "localPort", 0)),
+    Variant.of(_NONE),
+)
+def connect_port(jvm: Jvm, service: JavaObject) -> int | None:
+    """Return the port on which Spark Connect listens, None if Spark does not name it."""
+    return int(service.localPort()) if jvm.variant(connect_port).name != _NONE else None
+
+
 def stop_connect_server(jvm: Jvm, service: JavaObject) -> None:
     """End the streams of clients, and the server."""
     service.stop(jvm.none, jvm.none)

@@ -46,6 +46,7 @@ from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.files import hadoop_settings, has_s3a
+from paimon_sql.spark.jvm.scans.pushdown import is_explaining
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.filters import spark_prunes_soundly, translate_all
@@ -231,7 +232,8 @@ class PaimonScanBuilder(Proxy):
     @cached_property
     def _plan(self) -> Plan:
         """The plan, made on first use: all filters must be known by then."""
-        return self.table.plan(self.version, conjunction(self.pruning), self.derived)
+        is_read = not self.pruning or not is_explaining(self.jvm)
+        return self.table.plan(self.version, conjunction(self.pruning), self.derived, is_read=is_read)
 
     def _is_answered(self, predicate: Predicate) -> bool:
         return self._is_version and is_answered_by_partitions(predicate, self.table.schema)

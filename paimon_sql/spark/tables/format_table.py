@@ -191,15 +191,20 @@ class FormatScan(WithoutMetrics):
         super().__init__(builder.jvm)
         self.session, self.table = builder.session, builder.table
         self.required, self.predicate = builder.required, builder.predicate
-        self.splits = self.table.plan(self.predicate)
+        self.plan = self.table.plan(self.predicate)
 
     def toString(self) -> str:
         store = self.table.store
         return f"{self.description()} {self.required.json()} {store.root} {same_storage(store.io)}"
 
     def description(self) -> str:
-        files, filters = sum(len(s.paths) for s in self.splits), describe(self.predicate) if self.predicate else "none"
-        return f"PaimonFormatScan {self.table.name}, {files} files, pushed filters: {filters}"
+        kind = write_format(self.table.store.options).extension
+        filters = "none" if self.predicate is None else describe(self.predicate)
+        by = "read by Python workers, as Spark's reader does not know Paimon's options of the format"
+        return (
+            f"PaimonFormatScan {self.table.name}, {kind}, {self.plan.describe()}, {by}, pushed filters: {filters}, "
+            "rows expected: unknown, as files of format tables have no statistics"
+        )
 
     def readSchema(self) -> Any:
         return self.jvm.struct_type(self.required)
@@ -211,11 +216,11 @@ class FormatScan(WithoutMetrics):
         function = read_format_function(
             self.table.store, self.required, self.predicate, case_sensitive=self.table.case_sensitive
         )
-        splits = [FORMAT_SPLIT.encode(s) for s in self.splits]
+        splits = [FORMAT_SPLIT.encode(s) for s in self.plan.splits]
         return WorkerBatch(self.jvm, self.toString(), splits, function, self.required)
 
     def estimateStatistics(self) -> Any:
-        return FormatStatistics(self.jvm, sum(s.size for s in self.splits))
+        return FormatStatistics(self.jvm, self.plan.size)
 
     def estimateSizeInBytes(self) -> Any:
         return self.estimateStatistics().sizeInBytes()

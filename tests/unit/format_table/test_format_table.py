@@ -72,7 +72,7 @@ def insert(target: FormatTable, rows: Rows, overwrite: Overwrite | None = None) 
 
 def read(target: FormatTable, predicate: Any = None, *columns: str) -> Rows:
     names = columns or tuple(f.name for f in target.schema.fields)
-    splits = [FORMAT_SPLIT.decode(FORMAT_SPLIT.encode(s)) for s in target.plan(predicate)]
+    splits = [FORMAT_SPLIT.decode(FORMAT_SPLIT.encode(s)) for s in target.plan(predicate).splits]
     batches = [b for s in splits for b in read_format_split(target.store, s, names, predicate)]
     return sorted((r for b in batches for r in b.to_pylist()), key=str)
 
@@ -312,7 +312,7 @@ def test_names_of_columns_in_another_case(tmp_path: Path, name: str) -> None:
         {"event_name": "f", "r": None, "l": [], "missing": None},
     ]
     assert [r["event_name"] for r in read(target, Compare("event_name", "=", "f"))] == ["f"]
-    (split,) = target.plan()
+    (split,) = target.plan().splits
     exact = [
         row
         for batch in read_format_split(target.store, split, ["event_name", "r", "l"], case_sensitive=True)

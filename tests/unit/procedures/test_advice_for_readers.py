@@ -10,11 +10,23 @@ import pytest
 from paimon_core.errors import InvalidOptionError
 from paimon_core.maintenance.older_readers import ReadingEngine, readers_of
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.types import DATE, INT, STRING, Kind, TimeType
+from paimon_core.spec.types import (
+    DATE,
+    FLOAT,
+    INT,
+    STRING,
+    VARIANT,
+    DataField,
+    DataType,
+    Kind,
+    RowType,
+    TimeType,
+    VectorType,
+)
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption
 from tests.support import stored
-from tests.support.tables import fields
+from tests.support.tables import data_file, fields, message
 from tests.unit.procedures.test_advice import KEYED, OPTIONS, Lake
 
 
@@ -130,3 +142,45 @@ def test_orc_times_of_several_schemas(tmp_path: Path) -> None:
     lake.catalog.alter_table(lake.identifier, [AddColumn(("more",), STRING)])
     rows = lake.call("advise", table="times", readers="pypaimon 1.4.2, pypaimon 2.0.0")
     assert [run for _, _, run in rows] == ["-- upgrade pypaimon to 2.0.0 or later"]
+
+
+BLOB = DataType(Kind.BLOB)
+ROW_IDS = {**OPTIONS, "row-tracking.enabled": "true"}
+
+
+@pytest.mark.parametrize(
+    ("column", "options", "before", "since"),
+    [
+        ({"p": VARIANT}, OPTIONS, "Paimon 1.0.1, pypaimon 1.4.2", "Paimon 1.1.0, pypaimon 2.0.0"),
+        (
+            {"p": RowType(fields=(DataField(id=1, name="in", type=VARIANT),))},
+            OPTIONS,
+            "Paimon 1.0.1, pypaimon 1.4.2",
+            "Paimon 1.1.0",
+        ),
+        (
+            {"p": VectorType(FLOAT, 3)},
+            {**ROW_IDS, "data-evolution.enabled": "true"},
+            "Paimon 1.3.1, pypaimon 1.4.2",
+            "Paimon 1.4.1, pypaimon 2.0.0",
+        ),
+        ({"p": BLOB}, {**ROW_IDS, "data-evolution.enabled": "true"}, "Paimon 1.3.1", "Paimon 1.4.1, pypaimon 1.3.2"),
+        ({}, {**ROW_IDS, "data-evolution.enabled": "true"}, "Paimon 1.2.0", "Paimon 1.3.0, pypaimon 1.3.2"),
+        ({}, ROW_IDS, "Paimon 1.2.0", "Paimon 1.3.0"),
+    ],
+    ids=["variant", "nested variant", "vector", "blob", "data evolution", "row tracking"],
+)
+def test_types_and_options_of_later_versions(
+    column: dict[str, DataType], options: dict[str, str], before: str, since: str, tmp_path: Path
+) -> None:
+    lake = Lake(tmp_path, OPTIONS)
+    schema = new_table_schema(fields(k=INT, **column), options={"write-only": "true", **options})
+    lake.identifier = Identifier("default", "later")
+    lake.catalog.create_table(lake.identifier, schema)
+    stored.commit(lake.table, [message(lake.table.store, data_file(lake.table.store, 1, 1))], "writer")
+
+    def facts(readers: str) -> set[str]:
+        return {fact for fact, *_ in lake.call("advise", table="later", readers=readers) if fact[0] in "Pp"}
+
+    assert {fact.split(" ")[0] for fact in facts(before)} == {r.split(" ")[0] for r in before.split(", ")}
+    assert facts(since) == set()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Or, Predicate, StartsWith
 from paimon_core.scan.changes.increment import increment_of_options
-from paimon_core.scan.plan import Plan
+from paimon_core.scan.plan import Plan, plan_scan
 from paimon_core.scan.splits import spread
 from paimon_core.spec.binary_row import encode_body, encode_row
 from paimon_core.spec.hashing.murmur import bucket_of, murmur3_row
@@ -212,3 +213,15 @@ def test_one_bucket_is_read(warehouse: str) -> None:
     assert {s.bucket for s in table.plan(increment).splits} == {1}
     table_of_all = stored.open_table(warehouse).with_options({"scan.bucket": "9"})
     assert stored.read(table_of_all) == []
+
+
+def test_files_before_a_time_are_named_by_their_reason(tmp_path: Path) -> None:
+    store = new_store(tmp_path)
+    times = [datetime(2024, 1, day, tzinfo=UTC) for day in (1, 2, 3)]
+    files = [replace(data_file(store, n, n), creation_time=at) for n, at in enumerate(times)]
+    Table(store).commit([message(store, *files)], info())
+    since = int(datetime(2024, 1, 2, 12, tzinfo=UTC).timestamp() * 1000)
+    plan = plan_scan(store, Table(store).latest_snapshot(), Compare("k", ">", 0), since=since)
+    assert read(plan) == names(files[2])
+    assert (plan.skipped.statistics, plan.skipped.since) == (1, 1)
+    assert "1 by statistics, 1 by their creation time (scan.creation-time-millis" in plan.describe()

@@ -13,7 +13,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.expressions.terms import Call, LiteralValue, Reference, Term
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import hook, method
+from paimon_sql.spark.jvm.hooks import Variant, hook, method
 
 
 def read_term(jvm: Jvm, node: JavaObject) -> Term:
@@ -53,6 +53,20 @@ def translated(jvm: Jvm, expression: JavaObject) -> Term | None:
     option = jvm.scala_object(classes.DATA_SOURCE_STRATEGY).translateFilterV2(expression)
     tree = json.loads(jvm.compiled("Entries").term(option))
     return None if tree is None else _term(tree)
+
+
+@hook(
+    "`QueryExecution.explainString`",
+    "EXPLAIN: advice counts its filters as filters of scans",
+    Variant.of("named so", method(classes.QUERY_EXECUTION, "explainString")),
+    Variant.of("not there"),
+)
+def is_explaining(jvm: Jvm) -> bool:
+    """Return whether Spark plans a query only to show its plan. Executions show their plan in Spark's UI first."""
+    if jvm.variant(is_explaining).name != "named so":
+        return False
+    stack, execution = jvm.compiled("CallStack"), classes.SQL_EXECUTION
+    return bool(stack.has(classes.QUERY_EXECUTION, "explainString", execution))
 
 
 @dataclass(frozen=True, slots=True)

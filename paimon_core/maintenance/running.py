@@ -1,0 +1,140 @@
+"""Work on a table that is running: compactions and other upkeep of any process.
+
+    TABLE/upkeep/running-UUID   what a process is doing, as JSON; other engines ignore the folder
+
+A process writes the file if its work takes more than some seconds, writes it again each minute, and deletes it at the
+end. So short work costs no request. A file that was not written for ten minutes belongs to a killed process.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from paimon_core.clock import now_millis
+from paimon_core.dataclass import dataclass
+from paimon_core.errors import PaimonError
+from paimon_core.io.file_io import FileStatus
+from paimon_core.io.side_by_side import side_by_side
+from paimon_core.spec.json_object import decode_json_object, member
+from paimon_core.spec.paths import is_running_work
+from paimon_core.store.table_store import TableStore
+
+_FIRST, _EVERY = 5.0, 60.0  # seconds
+_LASTING, _DAY = 600_000, 86_400_000  # milliseconds
+_MOST = 100  # files that are read
+_JOIN = 10.0  # seconds for the last request
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningWork:
+    """Work on a table: its name, as "compact", when it began, where it runs, and when it was last seen. Times are in
+    epoch milliseconds; `began` is by the clock of the host, `seen` by the clock of the storage.
+    """
+
+    work: str
+    began: int
+    host: str
+    process: int
+    seen: int
+
+
+def running_work(store: TableStore) -> list[RunningWork]:
+    """Return the work on a table that is running, the oldest first. Work of the last seconds may be missing."""
+    now = now_millis()
+    found = [f for f in _files(store) if now - f.modified < _LASTING]
+    newest = sorted(found, key=lambda f: -f.modified)[:_MOST]
+    read = side_by_side(store.io, partial(_read, store), newest)
+    return sorted((w for w in read if w is not None), key=lambda w: w.began)
+
+
+class Announcement:
+    """Lets other processes see work on a table, from its sixth second until `end`. It never raises."""
+
+    def __init__(self, work: str, first: float = _FIRST, every: float = _EVERY) -> None:
+        self._work, self._first, self._every = work, first, every
+        self._ended, self._began = threading.Event(), now_millis()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, store: TableStore) -> None:
+        """Name the table. Later calls have no effect."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._follow, args=(store,), name="running work", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """Take the announcement back."""
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(_JOIN)
+
+    def _follow(self, store: TableStore) -> None:
+        if self._ended.wait(self._first):
+            return
+        path = store.paths.running(str(uuid.uuid4()))
+        try:
+            _delete_outdated(store)
+            while True:
+                store.io.write_bytes(path, self._text())
+                if self._ended.wait(self._every):
+                    break
+        except Exception as error:  # the table may be read only
+            _LOG.debug("Running work of %s is not shown: %s", store.name, error, extra=store.log_fields())
+        finally:
+            try:
+                store.io.delete_below(store.root, path)
+            except Exception as error:
+                _LOG.debug("%s could not be deleted: %s", path, error, extra=store.log_fields())
+
+    def _text(self) -> bytes:
+        node = {"work": self._work, "began": self._began, "host": socket.gethostname(), "process": os.getpid()}
+        return json.dumps(node).encode()
+
+
+@contextmanager
+def announced(store: TableStore, work: str) -> Iterator[None]:
+    """Let other processes see work on a table during the block, if it takes some seconds."""
+    announcement = Announcement(work)
+    announcement.begin(store)
+    try:
+        yield
+    finally:
+        announcement.end()
+
+
+def _files(store: TableStore) -> list[FileStatus]:
+    return [f for f in store.io.list(store.paths.turn_dir) if not f.is_dir and is_running_work(f.name)]
+
+
+def _read(store: TableStore, file: FileStatus) -> RunningWork | None:
+    """Return the work in a file, None if it has ended, or if the file is not valid."""
+    try:
+        node = decode_json_object(file.path, store.io.read_bytes(file.path, _LARGEST))
+        return RunningWork(
+            work=member(node, "work", str, "work"),
+            began=member(node, "began", int, file.modified),
+            host=member(node, "host", str, ""),
+            process=member(node, "process", int, 0),
+            seen=file.modified,
+        )
+    except (FileNotFoundError, PaimonError, TypeError):
+        return None
+
+
+_LARGEST = 2**12  # bytes of a file
+
+
+def _delete_outdated(store: TableStore) -> None:
+    """Delete the files that killed processes left a day ago."""
+    now = now_millis()
+    for file in _files(store):
+        if now - file.modified > _DAY:
+            store.io.delete_below(store.root, file.path)

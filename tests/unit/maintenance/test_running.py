@@ -1,0 +1,115 @@
+"""Work that takes some seconds can be seen by other processes while it runs."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance import running
+from paimon_core.maintenance.running import Announcement, announced, running_work
+from paimon_core.store.table_store import TableStore
+from paimon_sql.catalog.system_database import read_catalog_system_table
+from tests.unit.procedures.test_advice import KEYED, Lake
+
+
+def seen(store: TableStore, wanted: Callable[[list[str]], bool]) -> list[str]:
+    """The work on a table, once it is as wanted."""
+    deadline = time.monotonic() + 30
+    while not wanted(names := [w.work for w in running_work(store)]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return names
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Announcement.__init__, "__defaults__", (0.0, 0.01))
+
+
+def test_work_is_seen_until_it_ends(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, KEYED)
+    store = lake.table.store
+    with announced(store, "compaction"):
+        assert seen(store, bool) == ["compaction"]
+        (row,) = lake.table.system_table("running").to_pylist()
+        assert (row["work"], row["process"]) == ("compaction", os.getpid())
+        (whole,) = read_catalog_system_table(lake.catalog, "running").to_pylist()
+        assert (whole["database_name"], whole["table_name"], whole["work"]) == ("default", "t", "compaction")
+    assert running_work(store) == [] and list(Path(store.paths.turn_dir).iterdir()) == []
+
+
+def test_short_work_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Announcement.__init__, "__defaults__", (60.0, 60.0))
+    store = Lake(tmp_path, KEYED).table.store
+    with announced(store, "compaction"):
+        pass
+    assert not Path(store.paths.turn_dir).exists()
+
+
+def test_procedures_and_compactions_behind_writes_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = list[str]()
+    text = Announcement._text
+    monkeypatch.setattr(Announcement, "_text", lambda self: written.append(self._work) or text(self))
+    ended = Announcement.end
+
+    def end(self: Announcement) -> None:
+        if self._thread is not None:
+            deadline = time.monotonic() + 30
+            while self._work not in written and time.monotonic() < deadline:
+                time.sleep(0.01)
+        ended(self)
+
+    monkeypatch.setattr(Announcement, "end", end)
+    lake = Lake(tmp_path, KEYED)
+    lake.insert(1)
+    for name in ("compact", "expire_snapshots", "remove_orphan_files"):
+        lake.call(name, table="t", dry_run=True)
+    assert written == [], "a dry run changes nothing"
+    for name in ("compact", "expire_snapshots", "remove_orphan_files"):
+        lake.call(name, table="t")
+        assert name in written
+    lake.call("advise", table="t")
+    assert "advise" not in written
+    assert list(Path(lake.table.store.paths.turn_dir).iterdir()) == []
+
+
+def test_a_storage_that_cannot_be_written_stops_no_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Lake(tmp_path, KEYED).table.store
+
+    def refuse(*_: object) -> None:
+        raise PermissionError("read only")
+
+    monkeypatch.setattr(LocalFileIO, "write_bytes", refuse)
+    with announced(store, "compaction"):
+        assert running_work(store) == []
+
+
+def test_files_of_killed_processes_and_of_strangers(tmp_path: Path) -> None:
+    store = Lake(tmp_path, KEYED).table.store
+    folder = Path(store.paths.turn_dir)
+    folder.mkdir()
+    files = [folder / f"running-{uuid.uuid4()}" for _ in range(4)]
+    for file, content in zip(files, ('{"work": "old"}', '{"work": "dead"}', "no JSON", '{"work": 3}'), strict=True):
+        file.write_text(content)
+    (folder / "running-else").write_text('{"work": "a stranger"}')
+    os.utime(files[0], (1, 1))
+    os.utime(files[1], (time.time() - 700,) * 2)
+    assert running_work(store) == []
+    with announced(store, "compaction"):
+        assert seen(store, bool) == ["compaction"]
+    assert not files[0].exists(), "it was a day old"
+    assert files[1].exists() and (folder / "running-else").exists()
+
+
+def test_only_some_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Lake(tmp_path, KEYED).table.store
+    Path(store.paths.turn_dir).mkdir()
+    for number in range(5):
+        Path(store.paths.running(str(uuid.uuid4()))).write_text(f'{{"work": "w{number}", "began": {number}}}')
+    monkeypatch.setattr(running, "_MOST", 3)
+    assert len(running_work(store)) == 3
