@@ -177,6 +177,9 @@ class SupportsViews(SupportsDatabases, Protocol):
     def list_views(self, database: str) -> list[str]:
         """Return the names of all views of a database, sorted."""
 
+    def list_relations(self, database: str) -> tuple[list[str], list[str]]:
+        """Return the names of all tables and of all views of a database, each sorted."""
+
     def view_exists(self, identifier: Identifier) -> bool:
         """Return whether the view exists; False if the database does not exist."""
 

@@ -126,8 +126,14 @@ class KeepsViews(ABC):
     @abstractmethod
     def _views(self) -> ViewDefinitions: ...
 
+    @abstractmethod
+    def list_tables(self, database: str) -> list[str]: ...
+
     def list_views(self, database: str) -> list[str]:
         return self._views.names(database)
+
+    def list_relations(self, database: str) -> tuple[list[str], list[str]]:
+        return self.list_tables(database), self.list_views(database)
 
     def view_exists(self, identifier: Identifier) -> bool:
         return self._views.exists(identifier)

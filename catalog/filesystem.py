@@ -20,7 +20,7 @@ from paimon_core.errors import (
     TableNotFoundError,
 )
 from paimon_core.io.file_io import FileIO
-from paimon_core.io.side_by_side import side_by_side
+from paimon_core.io.side_by_side import both, side_by_side
 from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
@@ -112,6 +112,10 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
         replacing = between(names)  # loading one of these completes the replacement
         return sorted(replacing.get(n, n) for n in names)
 
+    def list_relations(self, database: str) -> tuple[list[str], list[str]]:
+        look = partial(self.list_tables, database), partial(self._views.files.names, database)
+        return both(self.io, *look)
+
     def _check_database(self, name: str) -> None:
         if not self.database_exists(name):
             raise DatabaseNotFoundError(f"There is no database {name} in the warehouse {self.warehouse}.")
@@ -156,7 +160,7 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
 
         So each name is used once, and no process deletes or moves a folder that another process has just created."""
         with ExitStack() as turns:
-            if any(t.database == DEFAULT_DATABASE for t in tables):  # it exists even without a folder
+            if self.io.is_near and any(t.database == DEFAULT_DATABASE for t in tables):  # it exists without a folder
                 default = self._folders.database(DEFAULT_DATABASE)
                 if not self.io.exists(default):
                     self.io.make_dirs(default)
@@ -188,18 +192,18 @@ class FolderRegistry(Registry):
         return table
 
     def new(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
-        self.check_database(identifier.database)
         table = self.files.prepare(identifier, self.folders.table(identifier), schema)
 
         def publish() -> None:
             with self.turn(identifier):
-                self.files.create(table, partial(self._check_no_view, identifier))
+                self.files.create(table, partial(self._check_name, identifier))
 
         return StagedTable(table, publish)
 
     def check_free(self, identifier: Identifier) -> None:
-        self._check_no_view(identifier)
-        if self._has(identifier):
+        check, look = partial(self._check_name, identifier), partial(self._has, identifier)
+        _, is_there = both(self.files.io, check, look)
+        if is_there:
             raise TableExistsError(f"Table {identifier} already exists.")
 
     def rename(self, source: Identifier, target: Identifier) -> None:
@@ -217,10 +221,7 @@ class FolderRegistry(Registry):
 
     def remove(self, identifier: Identifier) -> bool:
         with self.turn(identifier):
-            is_there = self.exists(identifier)
-            if is_there:
-                self.files.drop(self.folders.table(identifier))
-        return is_there
+            return self.files.drop_if_there(identifier, self.folders.table(identifier))
 
     def missing(self, identifier: Identifier) -> PaimonError:
         self.check_database(identifier.database)
@@ -231,6 +232,11 @@ class FolderRegistry(Registry):
 
     def _has(self, identifier: Identifier) -> bool:
         return self.files.exists(identifier, self.folders.table(identifier))
+
+    def _check_name(self, identifier: Identifier) -> None:
+        """Check that the database of a new table exists, and that no view has the table's name."""
+        check_database = partial(self.check_database, identifier.database)
+        both(self.files.io, check_database, partial(self._check_no_view, identifier))
 
     def _check_no_view(self, identifier: Identifier) -> None:
         if self.views.exists(identifier):

@@ -8,6 +8,7 @@ Source: specification, "Schema"; `FileSystemCatalog` and `SchemaManager` of Paim
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import partial
@@ -44,7 +45,7 @@ from paimon_core.options import (
     iceberg_options,
 )
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.paths import TablePaths
+from paimon_core.spec.paths import TablePaths, parse_schema_id
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
@@ -114,8 +115,12 @@ class SchemaFiles:
 
     def exists(self, identifier: Identifier, path: str) -> bool:
         """Return whether the table at a path exists, and the branch that the identifier names."""
-        there = bool(schema_ids(self.io, TablePaths(path, branch=identifier.branch or "").version_root))
-        return there or (identifier.branch is None and complete(self.io, path))
+        look = partial(schema_ids, self.io, TablePaths(path, branch=identifier.branch or "").version_root)
+        if identifier.branch is not None:
+            return bool(look())
+        if self.io.requests_at_once < 2:
+            return bool(look()) or complete(self.io, path)
+        return not self._is_free(path)
 
     def _is_free(self, path: str) -> bool:
         """Return whether a path has no table, not even a table that is replaced. Both looks are parallel."""
@@ -235,11 +240,45 @@ class SchemaFiles:
 
         If this fails, an empty table remains, which can be dropped. So there is never a damaged table, and a later
         table at the path never shows old files."""
+        files = self.io.files_below(path)
+        if files is not None:
+            self._drop_files(path, files)
+            return
         is_link = any(f.is_link for f in self.io.list(path.rpartition("/")[0]) if f.path == path)
         folders = set() if is_link else {f.name for f in self.io.list(path) if f.is_dir} - {_SCHEMAS}
         for name in (*(n for n in _DROPPED if n in folders), *sorted(folders - {*_DROPPED})):
             self.io.delete_dir(f"{path}/{name}")
         self.io.delete_dir(path)
+
+    def drop_if_there(self, identifier: Identifier, path: str) -> bool:
+        """Delete the table at a path. Return False if there is none. On an object store, one listing finds both."""
+        files = self.io.files_below(path)
+        if files is not None and any(_is_schema_of(path, f) for f in files):
+            self._drop_files(path, files)
+            return True
+        is_there = self.exists(identifier, path)
+        if is_there:
+            self.drop(path)
+        return is_there
+
+    def _drop_files(self, path: str, files: Sequence[str]) -> None:
+        """Delete a table in a storage without folders, in the order of `drop`. `files` are all its files."""
+        by_folder: dict[str, list[str]] = defaultdict(list)
+        for file in files:
+            by_folder[file[len(path) + 1 :].partition("/")[0]].append(file)
+        schemas = by_folder.pop(_SCHEMAS, [])
+        if not by_folder:
+            self._delete(path, schemas)
+            return
+        for name in _DROPPED:
+            self._delete(path, by_folder.pop(name, []))
+        self._delete(path, [file for folder in by_folder.values() for file in folder])
+        self.io.delete_dir(path)  # with files that writers have added meanwhile
+
+    def _delete(self, path: str, files: Sequence[str]) -> None:
+        errors = self.io.delete_many_below(path, files) if files else {}
+        if errors:
+            raise next(iter(errors.values()))
 
     def rename(self, source: str, target: str, identifier: Identifier) -> None:
         """Rename the folder of a table. `identifier` is the table's new name. Raises `TableExistsError`."""
@@ -341,6 +380,12 @@ class SchemaFiles:
         """Raise `NotAllowedError` if the options of a table need something that the catalog does not allow."""
         if options.values.get(PARTITION_MARK_DONE_URL.key):
             check_report(str(identifier), options.values, options, self.allowed)
+
+
+def _is_schema_of(path: str, file: str) -> bool:
+    """Return whether a file is a schema of the table at a path."""
+    folder, _, name = file.rpartition("/")
+    return folder == TablePaths(path).schema_dir and parse_schema_id(name) is not None
 
 
 def table_defaults(options: Mapping[str, str]) -> dict[str, str]:

@@ -227,6 +227,10 @@ class _WithViews(PrivilegedCatalog):
         self._check_known()
         return self._views.list_views(database)
 
+    def list_relations(self, database: str) -> tuple[list[str], list[str]]:
+        self._check_known()
+        return self._views.list_relations(database)
+
     def view_exists(self, identifier: Identifier) -> bool:
         return self._views.view_exists(identifier)
 

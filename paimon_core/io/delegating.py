@@ -76,6 +76,9 @@ class DelegatingFileIO(ABC):
     def list(self, path: str) -> Iterator[FileStatus]:
         return self._io().list(path)
 
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        return self._io().files_below(path)
+
     def make_dirs(self, path: str) -> None:
         self._io().make_dirs(path)
 

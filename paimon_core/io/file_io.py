@@ -160,6 +160,12 @@ class FileIO(Protocol):
         If the storage has no times, `modified` is the present time, so that such a file never looks old.
         """
 
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        """Return the paths of all files below a folder, hidden ones too, if one request finds them.
+
+        Return None for a storage with real folders, which may have links, or if the folder has too many files.
+        """
+
     def make_dirs(self, path: str) -> None:
         """Create a folder and its parents, if they do not exist."""
 

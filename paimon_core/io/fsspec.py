@@ -159,6 +159,9 @@ class FsspecFileIO:
                     found.append(_status(f"{path}/{name}", info))
         return iter(found)
 
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        return None
+
     def make_dirs(self, path: str) -> None:
         with self._errors("create folder", path):
             self._fs().makedirs(path, exist_ok=True)

@@ -11,6 +11,7 @@ Delegation tokens of YARN come from the file that `HADOOP_TOKEN_FILE_LOCATION` n
 
 from __future__ import annotations
 
+import builtins
 import errno
 import io
 import os
@@ -181,6 +182,9 @@ class HdfsFileIO:
                 if _understood(error)[0] != errno.ENOTDIR:  # a file above has no children
                     raise
         return iter([_status(f"{path}/{_name(entry)}", entry) for entry in found if entry.path.rstrip("/") != bare])
+
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        return None
 
     def make_dirs(self, path: str) -> None:
         with self._errors("create folder", path):

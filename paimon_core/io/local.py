@@ -140,6 +140,9 @@ class LocalFileIO:
                     continue
         return iter(found)
 
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        return None
+
     def make_dirs(self, path: str) -> None:
         with writing_errors("create folder", path):
             _make_dirs(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import copy_context
 from itertools import islice
 from threading import Event
@@ -70,6 +71,24 @@ def both(io: FileIO, first: Callable[[], S], second: Callable[[], T]) -> tuple[S
     calls: tuple[Callable[[], Any], ...] = (first, second)
     one, other = together(io, calls)
     return one, other
+
+
+@contextmanager
+def beside(io: FileIO, act: Callable[[], object]) -> Iterator[None]:
+    """Call `act` while the block runs, if the storage answers several requests at once. Else call it before the block.
+
+    If the block fails, `act` still ends, and its own error is not raised."""
+    if io.requests_at_once < 2:
+        act()
+        yield
+        return
+    pool = ThreadPoolExecutor(1, thread_name_prefix="requests")
+    future = pool.submit(copy_context().run, act)
+    try:
+        yield
+    finally:
+        pool.shutdown(wait=True)
+    future.result()
 
 
 def _made(call: Callable[[], T]) -> T:

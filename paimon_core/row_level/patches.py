@@ -201,9 +201,12 @@ def _groups(store: TableStore, patched: Iterable[tuple[str, ManifestEntry]]) -> 
 
 def remove_patches(store: TableStore, patches: Iterable[Patch]) -> None:
     """Delete the files of patches, as far as possible."""
-    for path in {p.path for p in patches}:
+    by_folder: dict[str, list[str]] = defaultdict(list)
+    for path in sorted({p.path for p in patches}):
+        by_folder[path.rpartition("/")[0]].append(path)
+    for folder, paths in by_folder.items():
         with suppress(OSError):
-            store.io.delete(path)
+            store.io.delete_many_below(folder, paths)
 
 
 def _patch(store: TableStore, columns: tuple[str, ...], task: PatchTask) -> WriteResult:

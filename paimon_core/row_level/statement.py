@@ -19,11 +19,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import AlreadyCommittedError
 from paimon_core.insert import commit_rows, compact_after_write
 from paimon_core.io.failure import on_certain_failure, on_failure
+from paimon_core.io.side_by_side import beside
 from paimon_core.jobs import Executor, Job, TaskT
 from paimon_core.options import DELETION_VECTORS
 from paimon_core.row_level.key_deletes import key_delete_job
@@ -69,7 +71,9 @@ class RowLevelStatement:
             with on_failure(lambda: self.abort(results)):
                 self.table.check_not_made(info)
                 prepared = self._prepare(results)
+            patches = [p for r in results for p in r.patches]  # they are in the rewritten files now
             with (
+                beside(self.table.store.io, partial(remove_patches, self.table.store, patches)),
                 on_certain_failure(lambda: self.abort(results)),
                 on_certain_failure(lambda: self.table.abort(prepared.changed)),
             ):
@@ -80,7 +84,6 @@ class RowLevelStatement:
             _LOG.warning("%s", error, extra=self.table.store.log_fields())
             return
         self.table.abort(prepared.unused)
-        remove_patches(self.table.store, (p for r in results for p in r.patches))
         # A bucket that only lost rows is not compacted.
         compact_after_write(
             self.table, [m for m in committed if m not in prepared.changed], self.executor, overwrites=False
@@ -95,7 +98,10 @@ class RowLevelStatement:
         store, written = self.table.store, [m for r in results for m in r.messages]
         removed = RemovedRows.merged((f for r in results for f in r.removed), self.rules.once)
         needs_version = self.rules.by_key or self.rules.patched is not None or removed.by_path
-        snapshot = latest_for_commit(store) if needs_version else None
+        if self.rules.patched is not None and self.table.planned is not None:
+            snapshot = self.table.planned.snapshot  # the commit finds files that others have replaced since
+        else:
+            snapshot = latest_for_commit(store) if needs_version else None
         if self.rules.by_key:
             return _Prepared([], self._run(key_delete_job(store, snapshot, written)), written)
         if self.rules.patched is not None:

@@ -218,6 +218,9 @@ class SimulatedIO:
     def list(self, path: str) -> Iterator[FileStatus]:
         return iter(self.process.call("list", path, lambda age=0.0: self.disk.list(path, age), lists=True))
 
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        return None
+
     def make_dirs(self, path: str) -> None:
         self.disk.make_dirs(path)
 

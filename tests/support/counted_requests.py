@@ -7,6 +7,7 @@ threads, some calls wait.
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import heapq
 from collections.abc import Callable, Iterator
@@ -100,6 +101,19 @@ class CountingIO(DelegatingFileIO):
 
     def _io(self) -> FileIO:
         return self.inner
+
+    @property
+    def is_near(self) -> bool:
+        return False
+
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        """Find them by one request, as an object store does."""
+        self.request("files_below", path, 1, at_once=1)
+        return sorted(self._below(path))
+
+    def _below(self, path: str) -> Iterator[str]:
+        for file in self.inner.list(path):
+            yield from self._below(file.path) if file.is_dir else [file.path]
 
     @contextmanager
     def writer_slot(self, path: str) -> Iterator[bool]:  # type: ignore[override]

@@ -122,6 +122,9 @@ class FaultyIO:
     def list(self, path: str) -> Iterator[FileStatus]:
         return self.call(path, lambda: self.inner.list(path))
 
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        return self.call(path, lambda: self.inner.files_below(path))
+
     def make_dirs(self, path: str) -> None:
         self.call(path, lambda: self.inner.make_dirs(path), writes=True)
 

@@ -86,6 +86,9 @@ class MemoryIO:
             found[name] = FileStatus(child, 0, True, 0) if below else self.status(child)
         return iter(found.values())
 
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        return None
+
     def make_dirs(self, path: str) -> None:
         pass
 

@@ -286,11 +286,30 @@ def test_a_table_is_created_without_waiting_for_one_look_after_the_other(tmp_pat
     catalog = FileSystemCatalog(io=io, warehouse=str(tmp_path))
     with io.counted() as made:
         assert not catalog.table_exists(Identifier("db", "t"))
-    check(made, count=2, chain=2)
+    check(made, count=2, chain=1)
     catalog.create_database("db")
     with io.counted() as made:
         catalog.create_table(Identifier("db", "t"), new_table_schema(fields(k=INT), options={}))
-    check(made, count=5, chain=3)
+    check(made, count=5, chain=2)
+    with io.counted() as made:
+        catalog.drop_table(Identifier("db", "t"))
+    check(made, count=2, chain=2)
+    assert not catalog.table_exists(Identifier("db", "t"))
+
+
+def test_a_table_with_rows_is_dropped_in_few_requests_and_its_versions_first(tmp_path: Path) -> None:
+    io = TaggingIO()
+    catalog = FileSystemCatalog(io=io, warehouse=str(tmp_path))
+    store = new_store(tmp_path, io)
+    table = catalog.load_table(Identifier("db", "t"))
+    table.commit([message(store, data_file(store, 1, 1))], info())
+    create_tag(table.store, "kept", read_snapshot(store, 1), None)
+    io.write_bytes(f"{store.root}/bucket-0/data-99", b"")
+    with io.counted() as made:
+        catalog.drop_table(Identifier("db", "t"))
+    check(made, count=5, chain=5)
+    assert [m.split()[0] for m in made.made] == ["files_below", *["delete_many_below"] * 3, "delete_dir"]
+    assert not Path(store.root).exists()
 
 
 def test_tables_and_views_are_listed_without_a_look_at_the_database_before(tmp_path: Path) -> None:
@@ -308,7 +327,10 @@ def test_tables_and_views_are_listed_without_a_look_at_the_database_before(tmp_p
     with io.counted() as made:
         assert catalog.list_views("db") == []
     check(made, count=2, chain=1)
-    for look in (catalog.list_tables, catalog.list_views):
+    with io.counted() as made:
+        assert catalog.list_relations("db") == (["a", "b", "c"], [])
+    check(made, count=1 + 3 + 1, chain=2)
+    for look in (catalog.list_tables, catalog.list_views, catalog.list_relations):
         with pytest.raises(DatabaseNotFoundError):
             look("missing")
 

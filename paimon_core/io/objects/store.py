@@ -249,6 +249,16 @@ class ObjectStoreFileIO:
 
         return iter(self._call("list", path, ask))
 
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        def ask(store: Any, key: str) -> builtins.list[str] | None:
+            pages = iter(_obstore().list(store, key, chunk_size=_MANY))
+            first: builtins.list[Any] = next(pages, [])
+            if len(first) >= _MANY and next(pages, None):
+                return None
+            return [path + o["path"][len(key) :] for o in first]
+
+        return self._call("list", path, lambda store, key: _again(lambda: ask(store, key)))
+
     def make_dirs(self, path: str) -> None:
         def make(store: Any, key: str) -> None:
             if key and not _has_below(store, key):

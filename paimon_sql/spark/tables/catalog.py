@@ -34,6 +34,7 @@ from paimon_sql.catalog.base import (
     SYSTEM_DATABASE,
     SupportsDatabaseProperties,
     SupportsDatabases,
+    SupportsViews,
 )
 from paimon_sql.catalog.paths import path_identifier
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
@@ -73,7 +74,7 @@ from paimon_sql.spark.tables.table import (
 from paimon_sql.spark.tables.table_changes import loosens_key, schema_changes
 from paimon_sql.spark.tables.targets import StatementTargets
 from paimon_sql.spark.tables.user_functions.catalog import SparkFunctions
-from paimon_sql.spark.tables.views.catalog import SparkViews, views_of
+from paimon_sql.spark.tables.views.catalog import SparkViews
 
 SCAN_VERSION = "scan.version"
 _VERSIONS = frozenset((SCAN_VERSION, SCAN_TIMESTAMP_MILLIS.key, SCAN_TIMESTAMP.key, SCAN_SNAPSHOT_ID.key))
@@ -228,10 +229,10 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return True
 
     def listTables(self, namespace: Any) -> Any:
-        database, names = self._tables_of(namespace)
         if answers_view_statements(self.jvm) and not is_listed_extended(self.jvm):  # this Spark has one list
-            names = sorted({*names, *views_of(self.catalog, namespace)})
-        return connector.identifiers(self.jvm, database, names)
+            database, tables, views = self._relations_of(namespace)
+            return connector.identifiers(self.jvm, database, sorted({*tables, *views}))
+        return connector.identifiers(self.jvm, *self._tables_of(namespace))
 
     def listTableSummaries(self, namespace: Any) -> Any:
         database = self._database(namespace)
@@ -239,8 +240,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     def listRelationSummaries(self, namespace: Any) -> Any:
         """Return tables and views; system tables have no summaries of their own."""
-        database, tables = self._tables_of(namespace)
-        views = views_of(self.catalog, namespace)
+        database, tables, views = self._relations_of(namespace)
         return connector.summaries(self.jvm, database, tables, [v for v in views if v not in set(tables)])
 
     def loadTable(self, identifier: Any, *context: Any) -> Any:
@@ -280,12 +280,12 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     def createTable(self, identifier: Any, *definition: Any) -> Any:
         ours = self._identifier(identifier)
         self.definitions.create(ours, new_table(self.jvm, definition))
-        return self._latest(ours)
+        return None  # Spark loads the table if it needs it
 
     def createTableLike(self, identifier: Any, info: Any, source: Any) -> Any:
         ours = self._identifier(identifier)
         self.definitions.create_like(ours, new_table(self.jvm, [info]), self._schema_of(source))
-        return self._latest(ours)
+        return None
 
     # -- StagingTableCatalog ------------------------------------------------------------------------------------------
     def stageCreate(self, identifier: Any, *definition: Any) -> Any:
@@ -323,13 +323,13 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         except TableNotFoundError:
             self._refuse_view(identifier, written=True)
             raise
-        return self._latest(ours)
+        return None
 
     def dropTable(self, identifier: Any) -> bool:
-        ours = self._identifier(identifier)
-        if not self.catalog.table_exists(ours):
+        try:
+            self.catalog.drop_table(self._identifier(identifier))
+        except (TableNotFoundError, DatabaseNotFoundError):
             return False
-        self.catalog.drop_table(ours)
         return True
 
     def purgeTable(self, identifier: Any) -> bool:
@@ -461,6 +461,15 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         with self._naming_missing(database):
             return database, self._databases.list_tables(database)
 
+    def _relations_of(self, namespace: Any) -> tuple[str, list[str], list[str]]:
+        """Return the name of a database, its tables and its views."""
+        catalog = self.catalog
+        if list(namespace) == [SYSTEM_DATABASE] or not isinstance(catalog, SupportsViews):
+            return *self._tables_of(namespace), []
+        database = single(namespace)
+        with self._naming_missing(database):
+            return database, *catalog.list_relations(database)
+
     def _schema_of(self, source: Any) -> TableSchema | None:
         """Return the schema of a Spark table if it is a Paimon table of any catalog; None for other tables."""
         name, _, table = str(source.name()).partition(".")
@@ -473,13 +482,6 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             return None
         location = source.properties().get("location")  # format tables have no location here
         return found.schema if location in (None, found.store.root) else None
-
-    def _latest(self, identifier: Identifier) -> Any:
-        """Return the latest version of a table, even if the session's settings select another version."""
-        table = self.session.in_zone(self.catalog.load_table(identifier))
-        if _is_of_files(table):
-            return self._of_files(table, identifier, {})
-        return SparkTable(self.jvm, self.session, self.catalog_name, table, {})
 
     def _of_files(
         self, table: Table, identifier: Identifier, options: dict[str, str]

@@ -228,6 +228,22 @@ def test_delete(storage: Storage) -> None:
     assert names(io, root) == ["ab"]
 
 
+def test_all_files_of_a_folder_are_found_by_one_request_or_not_at_all(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    io, root = storage
+    inside = [f"{root}/a/.hidden", f"{root}/a/b c/=+%/file", f"{root}/a/file"]
+    for path in (*inside, f"{root}/a.file", f"{root}/ab/file"):
+        io.write_bytes(path, b"1")
+    has_folders = not isinstance(io, ObjectStoreFileIO)
+    assert [*sorted(io.files_below(f"{root}/a") or [])] == ([] if has_folders else inside)
+    assert io.files_below(f"{root}/missing") == (None if has_folders else [])
+    monkeypatch.setattr("paimon_core.io.objects.store._MANY", 2)
+    assert io.files_below(f"{root}/a") is None
+    io.delete(f"{root}/a/file")
+    assert (io.files_below(f"{root}/a") is None) == has_folders
+
+
 @pytest.mark.parametrize("name", ["t*", "t?", "t[12]"])
 def test_names_are_not_patterns(storage: Storage, name: str) -> None:
     io, root = storage

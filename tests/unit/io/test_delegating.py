@@ -24,6 +24,7 @@ CALLS = sorted(name for name in vars(FileIO) if not name.startswith("_"))
 PROPERTIES = {"atomic_create", "is_near", "requests_at_once"}
 READS = PROPERTIES | {
     "exists",
+    "files_below",
     "list",
     "open_input",
     "read_bytes",

@@ -13,7 +13,7 @@ from paimon_core.io.delegating import DelegatingFileIO
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO
 from paimon_core.io.local import LocalFileIO
-from paimon_core.io.side_by_side import batched_side_by_side, both, delete_side_by_side, side_by_side
+from paimon_core.io.side_by_side import batched_side_by_side, beside, both, delete_side_by_side, side_by_side
 from tests.support.counted_requests import CountingIO
 
 REMOTE = CountingIO()
@@ -65,6 +65,31 @@ def test_results_in_memory_are_as_many_as_requests_at_once() -> None:
 
 def test_both_results() -> None:
     assert both(REMOTE, lambda: 1, lambda: "a") == (1, "a")
+
+
+def test_a_call_runs_beside_a_block_and_has_ended_after_it() -> None:
+    begun, done = Event(), list[str]()
+
+    def act() -> None:
+        begun.set()
+        done.append("act")
+
+    with beside(REMOTE, act):
+        assert begun.wait(HELD_UP)
+        done.append("block")
+    assert sorted(done) == ["act", "block"]
+    with beside(LocalFileIO(), act):
+        assert done[2:] == ["act"]
+
+
+def test_a_block_that_fails_hides_the_error_of_the_call_beside_it() -> None:
+    def fail() -> None:
+        raise StorageError("beside")
+
+    with pytest.raises(ValueError, match="block"), beside(REMOTE, fail):
+        raise ValueError("block")
+    with pytest.raises(StorageError, match="beside"), beside(REMOTE, fail):
+        pass
 
 
 def test_calls_see_the_context_of_their_caller() -> None:

@@ -118,17 +118,21 @@ def test_a_row_that_two_tasks_change(table: Table, tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
+@pytest.mark.parametrize("is_planned", [False, True], ids=["unplanned", "planned"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("table", ["rewritten", "deletion vectors", "data evolution"], indirect=True)
-def test_files_that_were_replaced_while_rows_were_read(table: Table, tmp_path: Path, change: str) -> None:
+def test_files_that_were_replaced_while_rows_were_read(
+    table: Table, tmp_path: Path, change: str, is_planned: bool
+) -> None:
     before = files(tmp_path)
+    planned = table.for_write()
     staged = CHANGES[change](table, {1})
     new = files(tmp_path) - before
     insert(table, [(5, "e")])
     compact(table)
     kept = files(tmp_path) - new
     with pytest.raises(CommitConflictError):
-        staged.commit(open_table(str(tmp_path)))
+        staged.commit(planned if is_planned else open_table(str(tmp_path)))
     assert files(tmp_path) == kept
 
 
