@@ -1,4 +1,4 @@
-"""A proxy before a server of S3's protocol, which refuses requests, loses answers and cuts them, by dice.
+"""A proxy before an object store, which refuses requests, loses answers and cuts them, by dice.
 
 It runs in a thread with an event loop of its own. A request with an effect may be answered by an error, so that a
 client does not know what it did.
@@ -24,6 +24,7 @@ FAULTS: Mapping[str, float] = MappingProxyType(
         "postponed": 0.1,  # 409 for a create, without an effect
     }
 )
+_CONDITIONS = (b"\r\nif-none-match:", b"\r\nx-oss-forbid-overwrite:")  # of creates
 _ENDS = {"busy": (503, "SlowDown"), "broken": (500, "InternalError"), "postponed": (409, "ConditionalRequestConflict")}
 
 
@@ -69,7 +70,7 @@ async def _serve(
     with suppress(OSError, EOFError):
         while head := await _head(reader):
             fault = next((name for name, share in faults.items() if dice.random() < share), "")
-            if fault == "postponed" and b"\r\nif-none-match:" not in head.lower():
+            if fault == "postponed" and not any(condition in head.lower() for condition in _CONDITIONS):
                 fault = ""
             if b"\r\nexpect: 100-continue" in head.lower():
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")

@@ -75,6 +75,8 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/server": Choice(of=3),
     # a history takes ten seconds; histories that failed once and planted bugs are all there
     "tests/simulation/test_simulation.py::test_histories": NONE,
+    # processes of their own commit, some seconds for each case
+    "tests/storages/test_commits_through_faults.py": Choice(),
     # Spark takes a second for a statement; the functions that decide have unit tests
     "tests/spark": Choice(of=8),
     "tests/spark/test_differential.py": Choice(of=2),
