@@ -1,4 +1,5 @@
-"""The profile of dbt's own test suites: one warehouse and one Spark session for all of them.
+"""The profile of dbt's own test suites: one warehouse and one Spark session for all of them. `python -m tests.storages`
+puts the warehouse on another storage.
 
 If the catalog does not support views, models are tables by default, and tests about views are skipped.
 """
@@ -16,6 +17,7 @@ import yaml
 from tests.support.bytecode import keep_bytecode
 from tests.support.gate import mark_gate
 from tests.support.quick_jvm import QUICK_JVM
+from tests.support.remote_storage import RemoteStorage
 
 keep_bytecode()
 pytest_plugins = ["dbt.tests.fixtures.project"]
@@ -29,9 +31,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def profile_of_session(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    remote = RemoteStorage.given()
+    options = {"warehouse": str(tmp_path_factory.mktemp("warehouse"))} if remote is None else remote.warehouse()
     return {
         "type": "paimon",
-        "warehouse": str(tmp_path_factory.mktemp("warehouse")),
+        "warehouse": options.pop("warehouse"),
+        "catalog_options": options,
         "master": "local[2]",
         "threads": 4,
         "server_side_parameters": {

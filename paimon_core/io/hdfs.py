@@ -78,6 +78,16 @@ _CAUSES = (  # a part of an error, and the cause with the remedy
         "the configuration has no name service with this name: set HADOOP_CONF_DIR, or write host:port",
     ),
     ("No fs.defaultFS setting found", "the location names no host, and the configuration has no fs.defaultFS"),
+    (
+        "RPC listener disconnected",
+        "the name node ended the connection. If the cluster requires Kerberos, set 'hadoop.security.authentication' = "
+        "'kerberos', or HADOOP_CONF_DIR",
+    ),
+    (
+        "Connection reset by peer",
+        "a node of the cluster ended the connection. If data nodes protect what they send, set the cluster's "
+        "'dfs.data.transfer.protection', or HADOOP_CONF_DIR",
+    ),
     ("GSSAPI", "the cluster requires Kerberos: run kinit, or set security.kerberos.login.principal and .keytab"),
 )
 T = TypeVar("T")

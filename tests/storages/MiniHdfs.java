@@ -1,8 +1,12 @@
 import java.io.File;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
+import org.apache.hadoop.security.UserGroupInformation;
 
-/** MiniHdfs FOLDER: a name node on the loopback device, with one data node, until standard input ends. */
+/**
+ * MiniHdfs FOLDER [KEYTAB PROTECTION]: a name node on the loopback device, with one data node, until standard input ends.
+ * With the keytab of hdfs/localhost and HTTP/localhost it requires Kerberos, and protects data as PROTECTION says.
+ */
 public class MiniHdfs {
   public static void main(String[] args) throws Exception {
     Configuration settings = new Configuration();
@@ -12,11 +16,30 @@ public class MiniHdfs {
     settings.set("dfs.datanode.http.address", "127.0.0.1:0");
     settings.set("dfs.datanode.hostname", "127.0.0.1");
     settings.set("dfs.namenode.http-address", "127.0.0.1:0");
+    if (args.length > 1) {
+      secure(settings, args[1], args[2]);
+    }
     MiniDFSCluster cluster = new MiniDFSCluster.Builder(settings).nameNodePort(0).numDataNodes(1).format(true).build();
     cluster.waitActive();
     System.out.println("ready " + cluster.getNameNodePort());
     System.out.flush();
     while (System.in.read() >= 0) {}
     System.exit(0);
+  }
+
+  private static void secure(Configuration settings, String keytab, String protection) throws Exception {
+    settings.set("hadoop.security.authentication", "kerberos");
+    settings.set("hadoop.rpc.protection", protection);
+    settings.set("dfs.data.transfer.protection", protection);
+    settings.setBoolean("dfs.block.access.token.enable", true);
+    settings.setBoolean("ignore.secure.ports.for.testing", true); // no certificates for HTTPS
+    for (String node : new String[] {"dfs.namenode", "dfs.datanode"}) {
+      settings.set(node + ".kerberos.principal", "hdfs/localhost@LAKE.TEST");
+      settings.set(node + ".keytab.file", keytab);
+    }
+    settings.set("dfs.web.authentication.kerberos.principal", "HTTP/localhost@LAKE.TEST");
+    settings.set("dfs.web.authentication.kerberos.keytab", keytab);
+    UserGroupInformation.setConfiguration(settings);
+    UserGroupInformation.loginUserFromKeytab("hdfs/localhost@LAKE.TEST", keytab);
   }
 }

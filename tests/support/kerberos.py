@@ -61,9 +61,9 @@ class Realm:
         """The `krb5.conf` of clients and servers."""
         return self.folder / "krb5.conf"
 
-    def add(self, principal: str) -> Path:
-        """Create a principal. Return its keytab."""
-        keytab = self.folder / f"{principal.replace('/', '.')}.keytab"
+    def add(self, principal: str, keytab: Path | None = None) -> Path:
+        """Create a principal. Return its keytab, which is a new one if none is given."""
+        keytab = keytab or self.folder / f"{principal.replace('/', '.')}.keytab"
         self._ask("addprinc", "-randkey", principal)
         self._ask("ktadd", "-k", str(keytab), principal)
         return keytab

@@ -57,7 +57,7 @@ from paimon_core.write.compaction.bucket import compact_append, compact_bucket
 from paimon_core.write.compaction.job import live_buckets
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
-from tests.support import stored
+from tests.support import row_changes, stored
 from tests.support.counted_requests import CountingIO, Requests, TaggingIO
 from tests.support.executors import TextExecutor
 from tests.support.tables import data_file, fields, info, message, new_store
@@ -122,6 +122,21 @@ def test_a_statement_that_changes_rows_by_key_looks_for_the_latest_version_once(
     with io.counted() as made:
         RowLevelStatement(table, update_rules(store, None, ["v"]), TextExecutor()).commit([changes])
     check(made, count=12, chain=5)
+
+
+def test_an_update_of_files_needs_no_second_look_and_removes_its_patches_beside_the_commit(tmp_path: Path) -> None:
+    io = TaggingIO()
+    stored.create_table(str(tmp_path))
+    table = FileSystemCatalog(io=io, warehouse=str(tmp_path)).load_table(stored.T)
+    stored.insert(table, [(1, "a"), (2, "b")])
+    staged, planned = row_changes.update(table, {1}), table.for_write()
+    with io.counted() as made:
+        staged.commit(planned)
+    # it rewrites a file in 3 requests, looks 4 times, writes 4 files, looks twice and writes the hints
+    check(made, count=16, chain=8)
+    assert [m.split()[0] for m in made.made if "delete" in m] == ["delete_many_below"]
+    assert stored.read(table) == [(1, "new"), (2, "b")]
+    assert not list(tmp_path.rglob("*.arrow"))
 
 
 def test_tags_and_versions_that_expire_are_found_although_the_session_remembers_others(tmp_path: Path) -> None:
