@@ -8,16 +8,21 @@ from dbt.tests.adapter.grants.test_model_grants import BaseModelGrants
 from dbt.tests.adapter.grants.test_seed_grants import BaseSeedGrants
 from dbt.tests.adapter.grants.test_snapshot_grants import BaseSnapshotGrants
 
+from tests.support.remote_storage import RemoteStorage
+
 _CATALOG, _PREFIX = "guarded", "spark.sql.catalog.guarded"
 
 
 @pytest.fixture(scope="module")
 def guarded(spark, tmp_path_factory):
     """A catalog whose warehouse has three users, opened by its root."""
-    warehouse, users = str(tmp_path_factory.mktemp("guarded")), ["ann", "ben", "o'cy"]
-    spark.sql(f"create catalog unguarded with ('type' = 'paimon', 'warehouse' = '{warehouse}')")
+    remote, users = RemoteStorage.given(), ["ann", "ben", "o'cy"]
+    place = {"warehouse": str(tmp_path_factory.mktemp("guarded"))} if remote is None else remote.warehouse()
+    listed = ", ".join(f"'{key}' = '{value}'" for key, value in {"type": "paimon", **place}.items())
+    spark.sql(f"create catalog unguarded with ({listed})")
     spark.sql("call unguarded.sys.init_file_based_privilege('of root')")
-    options = {"": "paimon_sql.SparkCatalog", ".warehouse": warehouse, ".user": "root", ".password": "of root"}
+    options = {"": "paimon_sql.SparkCatalog", ".user": "root", ".password": "of root"}
+    options |= {f".{key}": value for key, value in place.items()}
     for option, value in options.items():
         spark.conf.set(f"{_PREFIX}{option}", value)
     with pytest.MonkeyPatch.context() as patch:
@@ -32,7 +37,8 @@ def guarded(spark, tmp_path_factory):
 class InGuarded:
     @pytest.fixture(scope="class")
     def dbt_profile_target(self, guarded, profile_of_session):
-        return {k: v for k, v in profile_of_session.items() if k != "warehouse"} | {"catalog": _CATALOG}
+        own = ("warehouse", "catalog_options")
+        return {k: v for k, v in profile_of_session.items() if k not in own} | {"catalog": _CATALOG}
 
     def get_grants_on_relation(self, project, relation_name):
         rows = project.run_sql(f"call {_CATALOG}.sys.list_privileges()", fetch="all")
