@@ -22,18 +22,22 @@ def picture(
     partition: str | None = None,
     bucket: Int | None = None,
     width: Int | None = None,
+    after: str | None = None,
 ) -> Rows:
     """Draw a table: `lsm`, `timeline`, `files`, `partitions`, `branches` or `schemas`; without `kind` each of them.
 
     It reads metadata only, and changes nothing. `output` is `text` (the default, `width` characters wide), `svg` or
     `html`. `partition` and `bucket` choose the part of the table that the LSM map shows; it shows the buckets with most
-    runs otherwise. The result has a row for each kind.
+    runs otherwise. `after` shows what an operation would do, without doing it: `compact` or `minor compact` in an LSM
+    map, `expire_snapshots` in a timeline. The result has a row for each kind.
     """
     form, characters = _format(given(output)), _WIDTH if width is None else width
     if not NARROWEST <= characters <= _WIDEST:
         raise InvalidOptionError(f"width cannot be {characters}: use {NARROWEST} to {_WIDEST:,} characters.")
     found, wanted = _load(context, table), given(kind)
-    part = Choice(given(partition), bucket)
+    if given(after) is not None and wanted is None:
+        raise InvalidOptionError("after needs a kind: 'lsm' or 'timeline'.")
+    part = Choice(given(partition), bucket, given(after))
     kinds = kinds_of(found.store) if wanted is None else (wanted.lower(),)
     return [(name, draw(found.store, name, part).written(form, characters)) for name in kinds]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import accumulate
@@ -10,8 +11,9 @@ from typing import Any
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.lsm.compaction import LevelRun, level_runs
+from paimon_core.lsm.compaction import CompactUnit, LevelRun, level_runs
 from paimon_core.lsm.runs import KeyOrder, KeyRange, key_range
+from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import PARTITION_DEFAULT_NAME, PK_CLUSTERING_OVERRIDE
 from paimon_core.scan.time_travel import snapshot_of_options
 from paimon_core.spec.manifest import DataFileMeta
@@ -23,7 +25,7 @@ from paimon_core.store.live_table import live_table, run_counts
 from paimon_core.store.manifests import data_manifests, live_columns
 from paimon_core.store.table_store import TableStore
 from paimon_core.system_tables.text import key_text, partition_path
-from paimon_core.write.compaction.bucket import due_unit
+from paimon_core.write.compaction.bucket import planned_unit
 
 MOST_SPANS = 120  # of a run; neighbouring files beyond that share a span
 MOST_RUNS = 40  # of a bucket
@@ -65,7 +67,8 @@ class BucketMap:
     """A bucket: its runs from young to old, and how many runs a read of one key merges at most (`overlap`).
 
     `due` are the files that the next compaction takes, `output_level` is their new level. `hidden_runs` of the oldest
-    runs are left out of `runs`.
+    runs are left out of `runs`. `then` is the bucket after a compaction, with the most files, rows and bytes that it
+    may leave; None if the map shows no compaction.
     """
 
     partition: str
@@ -79,6 +82,7 @@ class BucketMap:
     overlap: int
     due: int
     output_level: int | None
+    then: BucketMap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +99,11 @@ def has_lsm_trees(store: TableStore) -> bool:
     return store.has_primary_key and not store.options[PK_CLUSTERING_OVERRIDE]
 
 
-def lsm_map(store: TableStore, partition: str | None = None, bucket: int | None = None) -> LsmMap:
-    """Return the map of a table, or only of one partition (`a=1/b=2`, as `$partitions` shows it) or bucket.
+def lsm_map(
+    store: TableStore, partition: str | None = None, bucket: int | None = None, compaction: Strategy | None = None
+) -> LsmMap:
+    """Return the map of a table, or only of one partition (`a=1/b=2`, as `$partitions` shows it) or bucket. With a
+    `compaction`, due files are the files that it takes, and each bucket has its state afterwards.
 
     Raises `UnsupportedFeatureError` for a table without a primary key, `InvalidOptionError` for a partition or bucket
     without files, and as `check_selectable`; `CorruptFileError`, `StorageError`.
@@ -113,7 +120,15 @@ def lsm_map(store: TableStore, partition: str | None = None, bucket: int | None 
     deletions = deletion_files(store, snapshot) if snapshot is not None else {}
     ranked = sorted(chosen, key=lambda key: (-runs[key], key[1], key[0]))[:MOST_BUCKETS]
     found = _files_of(store, snapshot, ranked)
-    maps = [_bucket_map(store, chosen[key], key[1], found[key], deletions.get(key, {})) for key in ranked]
+    strategy = compaction or Strategy.WRITE
+    maps = []
+    for key in ranked:
+        files, vectors = found[key], deletions.get(key, {})
+        unit = planned_unit(store, files, vectors, strategy)
+        made = _bucket_map(store, chosen[key], key[1], files, vectors, unit)
+        if compaction is not None and unit is not None:
+            made = replace(made, then=_bucket_map(store, chosen[key], key[1], _after(store, files, unit), {}, None))
+        maps.append(made)
     return LsmMap(None if snapshot is None else snapshot.id, tuple(maps), len(chosen))
 
 
@@ -149,13 +164,40 @@ def _chosen(
     return chosen
 
 
+def _after(store: TableStore, files: Sequence[DataFileMeta], unit: CompactUnit) -> list[DataFileMeta]:
+    """Return the files of a bucket after a compaction: its output is one file with all rows of its input, unless it
+    rewrites each file by itself.
+    """
+    taken = {f.file_name for f in unit.files}
+    kept = [f for f in files if f.file_name not in taken]
+    if unit.separately:
+        return [*kept, *(replace(f, level=unit.output_level) for f in unit.files)]
+    types = [k.type for k in store.schema.key_fields]
+    ranges = [key_range(f, types) for f in unit.files]
+    low, high = min(ranges, key=lambda r: r.low), max(ranges, key=lambda r: r.high)
+    made = replace(
+        max(unit.files, key=_written),
+        level=unit.output_level,
+        min_key=low.file.min_key,
+        max_key=high.file.max_key,
+        file_size=sum(f.file_size for f in unit.files),
+        row_count=sum(f.row_count for f in unit.files),
+    )
+    return [*kept, made]
+
+
 def _bucket_map(
-    store: TableStore, partition: str, bucket: int, files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile]
+    store: TableStore,
+    partition: str,
+    bucket: int,
+    files: Sequence[DataFileMeta],
+    deletions: Mapping[str, DeletionFile],
+    unit: CompactUnit | None,
 ) -> BucketMap:
     key_fields = store.schema.key_fields
     ranges = {f.file_name: key_range(f, [k.type for k in key_fields]) for f in files}
     place = _places(ranges.values())
-    runs, unit = level_runs(files), due_unit(store, files, deletions)
+    runs = level_runs(files)
     due = frozenset(f.file_name for f in unit.files) if unit is not None else frozenset()
     ages = {f.file_name: n / max(1, len(files) - 1) for n, f in enumerate(sorted(files, key=_written))}
     deleted = {f.file_name: _deleted(deletions.get(f.file_name)) for f in files}

@@ -35,11 +35,20 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedExpiry:
+    """The snapshots that an expiry would remove, and the number and bytes of the files that it would delete."""
+
+    snapshots: frozenset[int]
+    files: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """Some of the `count` commits of a table, from old to young; the newest `skipped` ones are left out.
 
     `expired` snapshots no longer exist, and `hidden` older ones are not listed. `kept` are tags of snapshots that are
-    not among the commits: name and snapshot.
+    not among the commits: name and snapshot. `expiry` is the expiry to show, None for no expiry.
     """
 
     commits: tuple[Commit, ...]
@@ -47,6 +56,7 @@ class Timeline:
     hidden: int
     kept: tuple[tuple[str, int], ...]
     count: int = 0
+    expiry: PlannedExpiry | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,19 @@ def draw_lsm(table: str, found: LsmMap) -> Picture:
     hidden = found.bucket_count - len(found.buckets)
     more = f", and {count_text(hidden, 'bucket')} with fewer runs" if hidden else ""
     version = "no snapshot" if found.snapshot is None else f"snapshot {found.snapshot}"
-    summary = f"{version}: {count_text(len(found.buckets), 'bucket')}{more}. Orange: the next compaction takes the file"
+    due = "Orange: the next compaction takes the file"
+    if any(b.then is not None for b in found.buckets):
+        due = "Orange: the compaction takes the file; below, the most that it leaves"
+    summary = f"{version}: {count_text(len(found.buckets), 'bucket')}{more}. {due}"
     return Picture(
         f"LSM trees of {table}",
         summary,
         _drawing(found.buckets),
         ("partition", "bucket", "level", "first key", "last key", "files", "rows", "deleted", "size", "next"),
         tuple(
-            (b.partition, b.bucket, run.level, *_values(span))
-            for b in found.buckets
+            (b.partition, b.bucket, run.level, *_values(span, is_after=b is not before))
+            for before in found.buckets
+            for b in _states(before)
             for run in b.runs
             for span in run.spans
         ),
@@ -36,13 +40,19 @@ def draw_lsm(table: str, found: LsmMap) -> Picture:
     )
 
 
-def _values(span: KeySpan) -> tuple[object, ...]:
-    due = "yes" if span.is_due else ""
+def _states(b: BucketMap) -> tuple[BucketMap, ...]:
+    """Return a bucket as it is, and after the compaction if the map shows one."""
+    return (b,) if b.then is None else (b, b.then)
+
+
+def _values(span: KeySpan, *, is_after: bool) -> tuple[object, ...]:
+    due = "after" if is_after else "yes" if span.is_due else ""
     return span.first_key, span.last_key, span.files, span.rows, span.deleted, bytes_text(span.size), due
 
 
-def _heading(b: BucketMap) -> str:
+def _heading(b: BucketMap, *, is_after: bool = False) -> str:
     place = f"{b.partition}, bucket {b.bucket}" if b.partition else f"bucket {b.bucket}"
+    place += " after the compaction, at most" if is_after else ""
     said = [
         f"{place}: {count_text(b.files, 'file')}, {count_text(b.rows, 'row')}, {bytes_text(b.size)}",
         f"a key is in up to {count_text(b.overlap, 'run')}",
@@ -67,14 +77,15 @@ def _title(span: KeySpan) -> str:
 # -- SVG --------------------------------------------------------------------------------------------------------------
 def _drawing(buckets: Sequence[BucketMap]) -> tuple[float, tuple[str, ...]]:
     body, y = list[str](), _TOP
-    for b in buckets:
-        body += _drawn_bucket(b, y)
-        y += _HEAD + _LINE * (len(b.runs) + (b.hidden_runs > 0)) + 26
+    for before in buckets:
+        for b in _states(before):
+            body += _drawn_bucket(b, y, is_after=b is not before)
+            y += _HEAD + _LINE * (len(b.runs) + (b.hidden_runs > 0)) + 26
     return y, tuple(body)
 
 
-def _drawn_bucket(b: BucketMap, top: float) -> Iterator[str]:
-    yield label(16, top + 14, _heading(b))
+def _drawn_bucket(b: BucketMap, top: float, *, is_after: bool) -> Iterator[str]:
+    yield label(16, top + 14, _heading(b, is_after=is_after))
     largest = max((s.size for run in b.runs for s in run.spans), default=1) or 1
     y = top + _HEAD - 12
     for run in b.runs:
@@ -104,8 +115,8 @@ def _last(b: BucketMap) -> str:
 
 # -- text -------------------------------------------------------------------------------------------------------------
 def _lines(buckets: Sequence[BucketMap], width: int) -> Iterator[str]:
-    for b in buckets:
-        yield _heading(b)
+    for b, is_after in ((b, b is not before) for before in buckets for b in _states(before)):
+        yield _heading(b, is_after=is_after)
         texts = [_run_text(run) for run in b.runs]
         names = [f"level {run.level}" for run in b.runs]
         right, left = max(map(len, texts)), max(map(len, names))

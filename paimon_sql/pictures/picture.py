@@ -26,10 +26,15 @@ class PictureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The part of a table to draw, for the LSM map: a partition as `$partitions` shows it, and a bucket."""
+    """The part of a table to draw, for the LSM map: a partition as `$partitions` shows it, and a bucket.
+
+    The picture shows the effect of the operation `after`: `compact` or `minor compact` in an LSM map,
+    `expire_snapshots` in a timeline.
+    """
 
     partition: str | None = None
     bucket: int | None = None
+    after: str | None = None
 
 
 WHOLE = Choice()

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from paimon_core.inspect.schema_history import SchemaStep
 from paimon_core.inspect.timeline import Commit, Ref, Timeline
-from paimon_sql.pictures.picture import Picture, bar, count_text, cut
+from paimon_sql.pictures.picture import Picture, bar, bytes_text, count_text, cut
 from paimon_sql.pictures.svg import WIDTH, dot, label, line, rect
 
 _TOP, _LINE = 70.0, 20.0
@@ -27,16 +27,34 @@ def draw_timeline(table: str, found: Timeline) -> Picture:
     said += [f"{found.hidden:,} older ones exist"] if found.hidden else []
     said += [f"{found.expired:,} older ones expired"] if found.expired else []
     said += [f"tags of older ones: {', '.join(f'{n} ({i})' for n, i in found.kept)}"] if found.kept else []
+    ending = frozenset[int]() if found.expiry is None else found.expiry.snapshots
+    if found.expiry is not None:
+        freed = f"{count_text(found.expiry.files, 'file')} of {bytes_text(found.expiry.size)}"
+        said.append(f"an expiry removes {count_text(len(ending), 'snapshot')} (orange) and {freed}")
     return Picture(
         f"Timeline of {table}",
         "; ".join(said),
-        _drawn_commits(found.commits[::-1]),
-        ("snapshot", "time", "kind", "operation", "change of rows", "rows in files", "user", "engine", "tags"),
+        _drawn_commits(found.commits[::-1], ending),
+        (
+            "snapshot",
+            "time",
+            "kind",
+            "operation",
+            "change of rows",
+            "rows in files",
+            "user",
+            "engine",
+            "tags",
+            "expires",
+        ),
         tuple(
-            (c.id, time_text(c.time), c.kind, c.operation, c.delta, c.total, c.user, c.engine, ", ".join(c.tags))
+            (
+                *(c.id, time_text(c.time), c.kind, c.operation, c.delta, c.total, c.user, c.engine, ", ".join(c.tags)),
+                "yes" if c.id in ending else "",
+            )
             for c in found.commits
         ),
-        lambda width: _commit_lines(found.commits[::-1], width),
+        lambda width: _commit_lines(found.commits[::-1], width, ending),
     )
 
 
@@ -44,12 +62,13 @@ def _work(c: Commit) -> str:
     return c.operation or c.kind
 
 
-def _drawn_commits(commits: Sequence[Commit]) -> tuple[float, tuple[str, ...]]:
+def _drawn_commits(commits: Sequence[Commit], ending: frozenset[int]) -> tuple[float, tuple[str, ...]]:
     most = max((abs(c.delta) for c in commits), default=0) or 1
     body, y = [line(_MIDDLE, _TOP - 10, _MIDDLE, _TOP + _LINE * len(commits))], _TOP
     for c in commits:
         length = (_RIGHT - _MIDDLE) * abs(c.delta) / most
         colour = "other" if c.kind == "COMPACT" else "plus" if c.delta >= 0 else "minus"
+        colour = "due" if c.id in ending else colour
         title = f"{c.delta:+,} rows by {c.user}, {c.engine or 'an engine without a name'}"
         body += [
             label(16, y + 10, f"{c.id}", "note"),
@@ -64,13 +83,13 @@ def _drawn_commits(commits: Sequence[Commit]) -> tuple[float, tuple[str, ...]]:
     return y + 10, tuple(body)
 
 
-def _commit_lines(commits: Sequence[Commit], width: int) -> Iterator[str]:
+def _commit_lines(commits: Sequence[Commit], width: int, ending: frozenset[int]) -> Iterator[str]:
     most = max((abs(c.delta) for c in commits), default=0) or 1
     number = max((len(str(c.id)) for c in commits), default=1)
     for c in commits:
         head = f"{c.id:>{number}} {time_text(c.time)} {cut(_work(c).lower(), 10):<10} {c.delta:>+12,} "
         room = max(4, min(30, width - len(head) - 14))
-        tags = " ".join(f"[{t}]" for t in c.tags)
+        tags = " ".join([*(f"[{t}]" for t in c.tags), *(["expires"] if c.id in ending else [])])
         yield f"{head}{bar(abs(c.delta) / most, room)} {tags}"
 
 

@@ -92,6 +92,8 @@ def _parser() -> argparse.ArgumentParser:
     picture.add_argument("--kind", choices=list(PictureKind), help="default: all that the table has")
     picture.add_argument("--partition", metavar="P", help="draw the LSM trees of day=2024-01-01, for example")
     picture.add_argument("--bucket", metavar="N", type=int, help="draw the LSM tree of one bucket")
+    after = "show what it would do: compact or minor compact (lsm), expire_snapshots (timeline)"
+    picture.add_argument("--after", metavar="OPERATION", help=after)
     picture.add_argument("--out", metavar="FILE", help="write FILE.svg, FILE.html or FILE.txt (default: print text)")
     doctor = add("doctor", "Print advice on the upkeep of a table, as CALL sys.advise.", has_rows=False)
     doctor.add_argument("table", help=table)
@@ -162,15 +164,18 @@ def _call(arguments: argparse.Namespace) -> _Found:
 def _picture(arguments: argparse.Namespace) -> str:
     """Draw a table into a file, or return text as wide as the terminal."""
     from paimon_sql.pictures.kinds import draw, kinds_of  # noqa: PLC0415  other commands need none of it
+    from paimon_sql.pictures.show import ShownPicture  # noqa: PLC0415
 
     table = _table(arguments, arguments.table)
-    store, part = table.inner.store, Choice(arguments.partition, arguments.bucket)
-    kind = arguments.kind or ("lsm" if part != WHOLE else None)
+    store, part = table.inner.store, Choice(arguments.partition, arguments.bucket, arguments.after)
+    kind = arguments.kind or ("timeline" if part.after == "expire_snapshots" else "lsm" if part != WHOLE else None)
+    kinds = [kind] if kind else kinds_of(store)
     if arguments.out is not None:
-        table.pictures.chosen(kind, part.partition, part.bucket).save(arguments.out)
+        drawn = ShownPicture(table.name, lambda form: [draw(store, each, part).written(form) for each in kinds])
+        drawn.save(arguments.out)
         return ""
     width = shutil.get_terminal_size((100, 24)).columns
-    return "\n".join(draw(store, each, part).text(width) for each in ([kind] if kind else kinds_of(store)))
+    return "\n".join(draw(store, each, part).text(width) for each in kinds)
 
 
 def _doctor(arguments: argparse.Namespace) -> str:

@@ -111,7 +111,7 @@ def planned_merge(store: TableStore, bucket: BucketState, strategy: Strategy) ->
     """Return the compaction that `compact_bucket` or `compact_append` would do, or None."""
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     if store.has_primary_key:
-        unit = _unit(store, bucket.files, deletions, strategy)
+        unit = planned_unit(store, bucket.files, deletions, strategy)
         return None if unit is None else PlannedCompaction(unit.files, unit.output_level)
     groups = _append_groups(store, bucket, strategy, deletions)
     return PlannedCompaction(tuple(f for group in groups for f in group), None) if groups else None
@@ -131,12 +131,13 @@ def due_unit(
     """Return the compaction of a keyed bucket's files that is due after a write, or None. `deletions` are the deletion
     vectors by the names of the files.
     """
-    return _unit(store, files, deletions, Strategy.WRITE)
+    return planned_unit(store, files, deletions, Strategy.WRITE)
 
 
-def _unit(
+def planned_unit(
     store: TableStore, files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile], strategy: Strategy
 ) -> CompactUnit | None:
+    """Return the compaction of a keyed bucket's files by a strategy, or None if it takes no file."""
     outdated = expired_files(store, files, record_expiry(store.options, int(time.time()))).union(deletions)
     return pick(level_runs(files), store.options, strategy, metadata_now(), outdated)
 

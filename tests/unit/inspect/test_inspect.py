@@ -15,6 +15,7 @@ from paimon_core.inspect.lsm_map import MOST_SPANS, lsm_map
 from paimon_core.inspect.schema_history import schema_history
 from paimon_core.inspect.timeline import MOST_COMMITS, refs, timeline
 from paimon_core.io.local import LocalFileIO
+from paimon_core.lsm.strategy import Strategy
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT, STRING, DataType, Kind, TimeType
@@ -228,3 +229,32 @@ def test_places_of_keys_of_other_types(key: DataType, bounds: list[Any], places:
     add(table, *files)
     (bucket,) = lsm_map(table.store).buckets
     assert [(s.start, s.end) for run in bucket.runs for s in run.spans] == places
+
+
+@pytest.mark.parametrize("strategy", [Strategy.FULL, Strategy.MINOR])
+def test_a_bucket_before_and_after_a_compaction(strategy: Strategy, tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**ONE, "num-sorted-run.compaction-trigger": "3"})
+    for n in range(3):
+        lake.insert(n * 10, n * 10 + 5)
+    (before,) = lsm_map(lake.table.store, compaction=strategy).buckets
+    assert before.due == 3 and before.then is not None
+    lake.call("compact", table="t", compact_strategy=strategy.value)
+    (after,) = lsm_map(lake.table.store).buckets
+    (planned,), (made,) = before.then.runs, after.runs
+    assert planned.level == made.level == before.output_level
+    keys = [(s.first_key, s.last_key, s.rows) for s in planned.spans]
+    assert keys == [(s.first_key, s.last_key, s.rows) for s in made.spans]
+    assert before.then.size == before.size and before.then.due == 0
+    assert lsm_map(lake.table.store, compaction=strategy).buckets[0].then is None, "it has nothing to do"
+
+
+def test_files_of_other_levels_stay_in_a_minor_compaction(tmp_path: Path) -> None:
+    table = table_of(tmp_path, **ONE, **{"num-sorted-run.compaction-trigger": "2", "write-only": "true"})
+    add(table, data_file(table.store, 0, 99, level=5, rows=100, file_size=100_000_000))
+    for n in range(3):
+        add(table, data_file(table.store, n, n + 20, rows=1, max_sequence_number=n))
+    (found,) = lsm_map(table.store, compaction=Strategy.MINOR).buckets
+    assert found.then is not None
+    levels = [run.level for run in found.then.runs]
+    assert levels[-1] == 5 and len(levels) == 2 and sum(s.rows for s in found.then.runs[0].spans) == 3
+    assert (found.then.runs[0].spans[0].first_key, found.then.runs[0].spans[0].last_key) == ("[0]", "[22]")

@@ -17,8 +17,9 @@ from paimon_core.inspect.lsm_map import BucketMap, KeySpan, LsmMap, Run, lsm_map
 from paimon_core.inspect.schema_history import SchemaStep
 from paimon_core.inspect.timeline import Commit, Ref, Timeline
 from paimon_core.system_tables.text import local_time
+from paimon_sql.pictures.kinds import draw
 from paimon_sql.pictures.lsm import draw_lsm
-from paimon_sql.pictures.picture import NARROWEST, Picture, PictureKind, bar, bytes_text, count_text
+from paimon_sql.pictures.picture import NARROWEST, Choice, Picture, PictureKind, bar, bytes_text, count_text
 from paimon_sql.pictures.show import ShownPicture
 from paimon_sql.pictures.sizes import draw_partitions
 from paimon_sql.pictures.svg import COLOURS
@@ -207,3 +208,39 @@ def test_sizes(size: int, text: str) -> None:
 def test_bars_and_counts() -> None:
     assert bar(0, 4) == "    " and bar(1e-9, 4) == "▏   " and bar(0.5, 4) == "██  " and bar(7, 4) == "████"
     assert count_text(1, "branch") == "1 branch" and count_text(1200, "branch") == "1,200 branches"
+
+
+def test_before_and_after(tmp_path: Path) -> None:
+    retained = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"}
+    lake = Lake(tmp_path, {"primary-key": "k", "bucket": "1", **retained})
+    for n in range(3):
+        lake.insert(n)
+    store = lake.table.store
+    drawn = draw(store, "lsm", Choice(after="compact"))
+    root = ET.fromstring(drawn.svg())
+    said = [t.text or "" for t in root.iter(f"{SVG}text")]
+    assert [t for t in said if t.startswith("bucket 0")] == [
+        t for t in said if t.startswith(("bucket 0: 3 files", "bucket 0 after the compaction, at most: 1 file, 3 rows"))
+    ]
+    assert sum(r.get("class") == "due" for r in root.iter(f"{SVG}rect")) == 3
+    assert [row[-1] for row in drawn.rows] == ["yes", "yes", "yes", "after"]
+    assert drawn.text(100).count("after the compaction, at most: 1 file") == 1
+    timeline = draw(store, "timeline", Choice(after="expire_snapshots"))
+    assert "an expiry removes 2 snapshots (orange) and " in timeline.summary
+    assert [row[-1] for row in timeline.rows] == ["yes", "yes", ""]
+    classes = [r.get("class") for r in ET.fromstring(timeline.svg()).iter(f"{SVG}rect")]
+    assert classes.count("due") == 2
+    assert [line.endswith("expires") for line in timeline.text(100).splitlines()[3:]] == [False, True, True]
+    assert len(lake.table.system_table("snapshots")) == 3, "nothing has expired"
+    assert "expires" not in draw(store, "timeline").text(100)
+
+
+@pytest.mark.parametrize(
+    ("kind", "after"), [("files", "compact"), ("lsm", "expire_snapshots"), ("timeline", "compact")]
+)
+def test_pictures_that_show_no_such_operation(kind: str, after: str, tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {"primary-key": "k", "bucket": "1"})
+    with pytest.raises(InvalidOptionError, match="Pictures show lsm: compact or minor compact; timeline: expire_snap"):
+        draw(lake.table.store, kind, Choice(after=after))
+    with pytest.raises(InvalidOptionError, match="after needs a kind"):
+        lake.call("picture", table="t", after="compact")
