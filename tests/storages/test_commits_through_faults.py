@@ -79,7 +79,7 @@ def test_no_commit_is_lost_or_doubled(storage: Storage, way: str) -> None:
         errors += [error] if error else []
     rows = Counter(k for k, _ in read(catalog.load_table(T)))
     seconds, counts = time.monotonic() - began, {outcome: len(keys) for outcome, keys in outcomes.items()}
-    sys.stdout.write(f"{storage.root}, {way}: {counts} in {seconds:.0f} s\n")
+    sys.stdout.write(f"{storage.root}, {way}: {counts} in {seconds:.0f} s {errors[:2]}\n")
     assert outcomes["acknowledged"] <= rows.keys(), "lost"
     assert [k for k, times in rows.items() if times > 1] == [], "doubled"
     assert outcomes["failed"].isdisjoint(rows), "failed, but there"
