@@ -92,6 +92,8 @@ def _frozen(cls: type, options: dict[str, bool]) -> type:
             setattr(cls, name, _MadeAtFirstUse(cls, name, make))
     cls.__setattr__ = _refuse_to_set  # type: ignore[assignment,method-assign]
     cls.__delattr__ = _refuse_to_delete  # type: ignore[assignment,method-assign]
+    if "__replace__" not in own:  # copy.replace, from Python 3.13 on, calls it
+        cls.__replace__ = _replace  # type: ignore[attr-defined]
     return cls
 
 
@@ -123,6 +125,10 @@ def _state(self: Any) -> list[Any]:
 def _set_state(self: Any, state: Sequence[Any]) -> None:
     for field, value in zip(dataclasses.fields(self), state, strict=False):
         object.__setattr__(self, field.name, value)
+
+
+def _replace(self: Any, /, **changes: Any) -> Any:
+    return dataclasses.replace(self, **changes)
 
 
 def _refuse_to_set(self: Any, name: str, value: Any) -> None:

@@ -211,6 +211,12 @@ def test_values_travel_by_pickle_before_their_members_are_made() -> None:
         assert (done.stdout.strip(), pickle.loads(text)) == (repr(value), value)  # noqa: S301  made above
 
 
+def test_values_have_the_method_of_copy_replace() -> None:
+    """The function is new in Python 3.13."""
+    value = Labelled(1, 2, "x").__replace__(y=3)  # type: ignore[attr-defined]
+    assert (value, value.label) == (Labelled(1, 3, "x"), "x")
+
+
 def test_values_match_patterns() -> None:
     match Point(1, 2):
         case Point(1, second):
