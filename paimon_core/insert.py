@@ -35,14 +35,15 @@ def insert_rows(
     executor: Executor,
     overwrite: Overwrite | None = None,
     before_commit: Callable[[], None] | None = None,
-) -> None:
+) -> Sequence[CommitMessage]:
     """Commit the files that tasks wrote, and compact. `before_commit` makes the schema of the rows visible.
 
-    If a commit that is made once was made before, do nothing. Raises the errors of `Table.commit`; then the files are
-    deleted, unless the outcome is unknown.
+    Return the committed messages of the rows. If a commit that is made once was made before, do nothing and return no
+    messages. Raises the errors of `Table.commit`; then the files are deleted, unless the outcome is unknown.
     """
     committed = commit_new_rows(table, written, info, executor, overwrite, before_commit)
     compact_after_write(table, committed, executor, overwrites=overwrite is not None)
+    return committed
 
 
 def commit_new_rows(

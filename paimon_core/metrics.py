@@ -49,9 +49,13 @@ class Sample:
 
 
 class Metrics:
-    """Counters by labels. Safe for threads. A pickled registry becomes the registry of the other process."""
+    """Counters by labels. Safe for threads. A pickled registry becomes the registry of the other process.
 
-    def __init__(self) -> None:
+    Whatever a registry counts, its `parent` counts, too.
+    """
+
+    def __init__(self, parent: Metrics | None = None) -> None:
+        self._parent = parent
         self._values: dict[tuple[Counter, Labels], float] = {}
         self._lock = threading.Lock()
 
@@ -60,6 +64,8 @@ class Metrics:
         key = counter, tuple(sorted(labels.items()))
         with self._lock:
             self._values[key] = self._values.get(key, 0) + amount
+        if self._parent is not None:
+            self._parent.add(counter, amount, **labels)
 
     @contextmanager
     def timed(self, counter: Counter) -> Iterator[None]:

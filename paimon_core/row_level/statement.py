@@ -60,11 +60,14 @@ class RowLevelStatement:
     rules: ChangeRules
     executor: Executor
 
-    def commit(self, results: Sequence[ChangesResult], before_commit: Callable[[], None] | None = None) -> None:
+    def commit(
+        self, results: Sequence[ChangesResult], before_commit: Callable[[], None] | None = None
+    ) -> Sequence[CommitMessage]:
         """Commit the results of tasks. `before_commit` makes columns visible that the statement adds.
 
-        Raises `CommitConflictError`, `SeveralMatchesError`, and the errors of `Table.commit`; then the files of the
-        tasks are deleted, unless the outcome is unknown.
+        Return the committed messages, or no messages if they were committed before. Raises `CommitConflictError`,
+        `SeveralMatchesError`, and the errors of `Table.commit`; then the files of the tasks are deleted, unless the
+        outcome is unknown.
         """
         info = self.table.commit_info(self.rules.operation)
         try:
@@ -82,12 +85,13 @@ class RowLevelStatement:
                 committed = commit_rows(self.table, [*prepared.new, *prepared.changed], info, self.executor)
         except AlreadyCommittedError as error:
             _LOG.warning("%s", error, extra=self.table.store.log_fields())
-            return
+            return ()
         self.table.abort(prepared.unused)
         # A bucket that only lost rows is not compacted.
         compact_after_write(
             self.table, [m for m in committed if m not in prepared.changed], self.executor, overwrites=False
         )
+        return committed
 
     def abort(self, results: Sequence[ChangesResult]) -> None:
         """Delete the files that tasks wrote, as far as possible."""

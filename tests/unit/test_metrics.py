@@ -191,6 +191,14 @@ def test_the_health_port_has_the_text() -> None:
         server.server_close()
 
 
+def test_a_parent_counts_what_its_children_count() -> None:
+    whole = Metrics()
+    first, second = Metrics(parent=whole), Metrics(parent=whole)
+    first.add(COMMITS, kind="append")
+    second.add(COMMITS, 2, kind="append")
+    assert [m.value("commits_total") for m in (first, second, whole)] == [1, 2, 3]
+
+
 def test_requests_of_the_rest_catalog() -> None:
     pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
     from paimon_sql.server.rest.app import RestApp  # noqa: PLC0415  an extra

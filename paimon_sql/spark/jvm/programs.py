@@ -26,6 +26,7 @@ _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 _SOURCES = (
     (java, "DefaultSource"),
     (java, "FrameRewrites"),
+    (java, "Metric"),
     (door, "DoorException"),
     (door, "Interpreter"),
     (door, "PythonProcess"),

@@ -31,12 +31,14 @@ from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.metrics import reported_metrics, supported_metrics
 from paimon_sql.spark.jvm.scans.files import parquet_scan_builder
 from paimon_sql.spark.jvm.scans.pushdown import read_term
 from paimon_sql.spark.jvm.workers import file_batch
-from paimon_sql.spark.proxy import WithoutMetrics
+from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.bucket_partitions import bucket_key, partitioning
 from paimon_sql.spark.read.local_scan import LocalScan
+from paimon_sql.spark.read.scan_metrics import SCAN_METRICS, Planning, scan_values
 from paimon_sql.spark.read.statistics import scan_statistics
 from paimon_sql.spark.read.worker_batch import WorkerBatch
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -59,7 +61,7 @@ class PushedRequest:
     `required` are the columns, `predicate` is the condition that rows must still be checked for, and `parquet_filters`
     let Spark's Parquet scan skip row groups. `describe` returns the text of a plan for EXPLAIN. If `by_bucket`, Spark
     may join by bucket, with a partition for each bucket. With `hadoop`, Hadoop's connector reads the objects of a
-    store.
+    store. `planning` is what Spark's UI shows of the planning.
     """
 
     table: Table
@@ -70,9 +72,10 @@ class PushedRequest:
     describe: Callable[[Plan], str]
     by_bucket: bool = True
     hadoop: HadoopReader | None = None
+    planning: Planning = Planning()
 
 
-class PaimonScan(WithoutMetrics):
+class PaimonScan(Proxy):
     """The common base of scans. Two scans are equal if they read the same rows. Spark then reads these rows once for a
     query that needs them twice.
     """
@@ -103,6 +106,13 @@ class PaimonScan(WithoutMetrics):
     def _read(self, plan: Plan) -> None:
         """Replace the plan that the scan reads."""
         self.plan = plan
+
+    def supportedCustomMetrics(self) -> Any:
+        return supported_metrics(self.jvm, SCAN_METRICS)
+
+    def reportDriverMetrics(self) -> Any:
+        """Return the numbers of the scan. Spark requests them once it knows what it reads."""
+        return reported_metrics(self.jvm, SCAN_METRICS, scan_values(self.request.planning, self.planned, self.plan))
 
     def readSchema(self) -> Any:
         return self.jvm.struct_type(self.required)

@@ -4,6 +4,7 @@ the plan from manifests. The core chooses the execution: a class of `scan.py`, o
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -64,6 +65,7 @@ from paimon_sql.spark.read.scan import (
     RawScan,
     ReducingScan,
 )
+from paimon_sql.spark.read.scan_metrics import Planning
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import read_struct, string_types, to_struct
@@ -93,7 +95,7 @@ class PaimonScanBuilder(Proxy):
         self.filters_rows = False  # whether Spark filters rows after the scan
         self.reduction: Reduction | None = None
         self._asked: tuple[Any, Reduction | None] = None, None
-        self.limit = 0
+        self.limit, self.planned_in = 0, 0.0
         self.order: Order | None = None
 
     def pruneColumns(self, required: Any) -> None:
@@ -213,7 +215,11 @@ class PaimonScanBuilder(Proxy):
         }
         request = self._request if Execution.RAW not in parts else replace(self._request, hadoop=self._hadoop)
         of_part = request if len(parts) == 1 else replace(request, by_bucket=False)
-        scans = [kinds[kind](self.jvm, self.session, of_part, part) for kind, part in parts.items()]
+        of_others = replace(of_part, planning=replace(request.planning, repeated=True))
+        scans = [
+            kinds[kind](self.jvm, self.session, of_others if number else of_part, part)
+            for number, (kind, part) in enumerate(parts.items())
+        ]
         if len(scans) == 1:
             return scans[0]
         divided = PartitionedDividedScan if by_partitions else DividedScan
@@ -233,7 +239,10 @@ class PaimonScanBuilder(Proxy):
     def _plan(self) -> Plan:
         """The plan, made on first use: all filters must be known by then."""
         is_read = not self.pruning or not is_explaining(self.jvm)
-        return self.table.plan(self.version, conjunction(self.pruning), self.derived, is_read=is_read)
+        version, began = self.version, time.monotonic()
+        found = self.table.plan(version, conjunction(self.pruning), self.derived, is_read=is_read)
+        self.planned_in = time.monotonic() - began
+        return found
 
     def _is_answered(self, predicate: Predicate) -> bool:
         return self._is_version and is_answered_by_partitions(predicate, self.table.schema)
@@ -288,6 +297,7 @@ class PaimonScanBuilder(Proxy):
             predicate=conjunction(p for _, p in self.of_rows),
             parquet_filters=tuple(e for e, p in known if spark_prunes_soundly(p, fields)),
             describe=self._describe,
+            planning=Planning(round(1000 * self.planned_in), self.shows_rows),
         )
 
     @cached_property

@@ -27,6 +27,7 @@ from paimon_sql.spark.types import to_struct
 from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
 from paimon_sql.spark.workers.worker import changes_function
 from paimon_sql.spark.write.write import PaimonBatchWrite, PaimonWrite, PaimonWriteBuilder, WriteRules
+from paimon_sql.spark.write.write_metrics import commit_values
 
 _POSITION_TYPES = {FILE_PATH: StringType(), ROW_INDEX: LongType(), ROW_ID: LongType()}
 
@@ -114,7 +115,7 @@ class ChangesWrite(PaimonWrite):
             return super().requiredOrdering()
         return connector.ascending(self.jvm, [])
 
-    def toBatch(self) -> Any:
+    def _batch(self) -> PaimonBatchWrite:
         return ChangesBatchWrite(self.builder)
 
 
@@ -130,7 +131,8 @@ class ChangesBatchWrite(PaimonBatchWrite):
     def _commit(self, messages: Any) -> None:
         results = self._results(messages)
         self.may_be_visible = True  # the statement deletes the files of a failed commit itself
-        self._statement().commit(results, self.builder.before_commit)
+        committed = self._statement().commit(results, self.builder.before_commit)
+        self.committed = commit_values(committed, self.counted)
 
     def _abort(self, messages: list[Any]) -> None:
         self._statement().abort(self._results(messages))

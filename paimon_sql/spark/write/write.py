@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +18,7 @@ from paimon_core.expressions.predicate import And, columns
 from paimon_core.expressions.terms import predicate_of, respelled
 from paimon_core.format_table.table import FormatTable
 from paimon_core.insert import insert_rows
+from paimon_core.metrics import Metrics
 from paimon_core.options import BUCKET, UPSERT_KEY
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
 from paimon_core.spec.snapshot import Operation
@@ -30,12 +32,14 @@ from paimon_core.write.layout import clustering_columns, may_spread, must_cluste
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.constraints import enforces_checks, refused_checks
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.metrics import reported_metrics, supported_metrics
 from paimon_sql.spark.jvm.scans.pushdown import read_terms
 from paimon_sql.spark.jvm.workers import message_bytes, writer_factory
 from paimon_sql.spark.proxy import Proxy, WithoutMetrics
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
 from paimon_sql.spark.workers.worker import write_function
+from paimon_sql.spark.write.write_metrics import WRITE_METRICS, commit_values, inserted_rows
 from paimon_sql.spark.write.write_options import is_insert, overwrites_partitions, static_partition
 
 _Table = TypeVar("_Table", Table, FormatTable)
@@ -173,6 +177,14 @@ class PaimonWrite(DistributedWrite):
     def __init__(self, builder: PaimonWriteBuilder) -> None:
         super().__init__(builder.jvm)
         self.builder, self.table = builder, builder.table
+        self.batch: PaimonBatchWrite | None = None
+
+    def supportedCustomMetrics(self) -> Any:
+        return supported_metrics(self.jvm, WRITE_METRICS)
+
+    def reportDriverMetrics(self) -> Any:
+        """Return the numbers of the commit. Spark requests them when it has ended."""
+        return reported_metrics(self.jvm, WRITE_METRICS, {} if self.batch is None else self.batch.committed)
 
     def description(self) -> str:
         return f"PaimonWrite {self.table.name}"
@@ -187,6 +199,10 @@ class PaimonWrite(DistributedWrite):
         return self.description()  # EXPLAIN shows it
 
     def toBatch(self) -> Any:
+        self.batch = self._batch()
+        return self.batch
+
+    def _batch(self) -> PaimonBatchWrite:
         return PaimonBatchWrite(self.builder)
 
     def requiredDistribution(self) -> Any:
@@ -261,7 +277,9 @@ class PaimonBatchWrite(WorkerBatchWrite):
 
     def __init__(self, builder: PaimonWriteBuilder) -> None:
         super().__init__(builder)
-        self.table = builder.table
+        self.counted = Metrics(parent=builder.table.store.metrics)
+        self.table = replace(builder.table, store=replace(builder.table.store, metrics=self.counted))
+        self.committed: Mapping[str, int] = {}  # numbers for Spark's UI
 
     def _task(self, info: Any) -> Any:
         overwritten = self.builder.overwritten
@@ -281,7 +299,10 @@ class PaimonBatchWrite(WorkerBatchWrite):
         plain = Operation.WRITE if self.builder.overwritten is None else Operation.OVERWRITE
         info = self.table.commit_info(self.builder.operation or plain)
         self.may_be_visible = True  # `insert_rows` deletes the files of a failed commit itself
-        insert_rows(self.table, written, info, executor, self.builder.overwritten, self.builder.before_commit)
+        overwritten, before = self.builder.overwritten, self.builder.before_commit
+        committed = insert_rows(self.table, written, info, executor, overwritten, before)
+        values = commit_values(committed, self.counted)
+        self.committed = {**values, "insertedRecords": inserted_rows(committed)}
 
     def _abort(self, messages: list[Any]) -> None:
         self.table.abort(decode_messages(messages))

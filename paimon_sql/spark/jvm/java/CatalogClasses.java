@@ -1,6 +1,7 @@
 import java.lang.reflect.Method;
 import java.util.Iterator;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.util.Utils;
 import org.codehaus.janino.SimpleCompiler;
 
@@ -30,7 +31,8 @@ public class CatalogClasses {
     + "  public void renameTable(Identifier from, Identifier to) { throw refused(); }\n"
     + "}\n";
 
-  private static boolean isThere(String name) {
+  /** Return whether Spark finds a class of this name. */
+  public static boolean isThere(String name) {
     try {
       Class.forName(name, false, Utils.getContextOrSparkClassLoader());
       return true;
@@ -66,7 +68,8 @@ public class CatalogClasses {
       return false;
     }
     ClassLoader sparks = Utils.getSparkClassLoader();
-    for (Iterator it = classes.entrySet().iterator(); it.hasNext();) {
+    // a class is defined before the classes nested in it, which may extend it
+    for (Iterator it = new TreeMap(classes).entrySet().iterator(); it.hasNext();) {
       Map.Entry made = (Map.Entry) it.next();
       byte[] code = (byte[]) made.getValue();
       define.invoke(sparks, new Object[] {made.getKey(), code, Integer.valueOf(0), Integer.valueOf(code.length)});
