@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.file_io import FileIO
-from paimon_core.io.hadoop import with_hadoop
-from paimon_core.io.hdfs_settings import hdfs_options, is_hdfs_option
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.objects.names import KEY_STORES
 from paimon_core.io.objects.settings import PREFIXES, settings_of
@@ -24,7 +22,9 @@ if TYPE_CHECKING:
 
     from paimon_core.io.cached import with_cache
     from paimon_core.io.fsspec import FsspecFileIO, url_options
+    from paimon_core.io.hadoop import with_hadoop
     from paimon_core.io.hdfs import HdfsFileIO
+    from paimon_core.io.hdfs_settings import hdfs_options, is_hdfs_option
     from paimon_core.io.objects.clients import check_installed
     from paimon_core.io.objects.store import ObjectStoreFileIO
 else:
@@ -35,6 +35,9 @@ else:
     FsspecFileIO = ImportedOnCall("paimon_core.io.fsspec", "FsspecFileIO")
     url_options = ImportedOnCall("paimon_core.io.fsspec", "url_options")
     HdfsFileIO = ImportedOnCall("paimon_core.io.hdfs", "HdfsFileIO")
+    with_hadoop = ImportedOnCall("paimon_core.io.hadoop", "with_hadoop")
+    hdfs_options = ImportedOnCall("paimon_core.io.hdfs_settings", "hdfs_options")
+    is_hdfs_option = ImportedOnCall("paimon_core.io.hdfs_settings", "is_hdfs_option")
 
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _PASSTHROUGH = "fsspec."

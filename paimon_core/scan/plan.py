@@ -38,6 +38,8 @@ from paimon_core.options import (
     DATA_EVOLUTION,
     DELETION_VECTORS,
     MERGE_ENGINE,
+    PK_BITMAP_INDEX_COLUMNS,
+    PK_BTREE_INDEX_COLUMNS,
     PK_CLUSTERING_OVERRIDE,
     SCAN_BUCKET,
     SPLIT_OPEN_FILE_COST,
@@ -54,7 +56,6 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit, DeletionFile, SplitKind
 from paimon_core.store.features import check_readable
 from paimon_core.store.indexes.index_files import deletion_files
-from paimon_core.store.indexes.level_indexes import level_indexes
 from paimon_core.store.manifests import data_manifests, in_partitions, live_columns
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
@@ -62,7 +63,9 @@ from paimon_core.store.table_store import TableStore
 if TYPE_CHECKING:
     from paimon_core.scan.pruning.by_global_index import rows_by_global_index
     from paimon_core.scan.pruning.by_level_index import files_without_matches
+    from paimon_core.store.indexes.level_indexes import level_indexes
 else:
+    level_indexes = ImportedOnCall("paimon_core.store.indexes.level_indexes", "level_indexes")
     files_without_matches = ImportedOnCall("paimon_core.scan.pruning.by_level_index", "files_without_matches")
     rows_by_global_index = ImportedOnCall("paimon_core.scan.pruning.by_global_index", "rows_by_global_index")
 
@@ -203,7 +206,8 @@ def _without(
     live: Sequence[tuple[EntryColumns, Rows]],
 ) -> frozenset[str]:
     """Return the names of files that indexes of levels leave out."""
-    if not level_indexes(store).keys() & columns(predicate):
+    has_indexes = store.options[PK_BITMAP_INDEX_COLUMNS] or store.options[PK_BTREE_INDEX_COLUMNS]
+    if not has_indexes or not level_indexes(store).keys() & columns(predicate):
         return frozenset()
     return files_without_matches(store, snapshot, predicate, partitions, live)
 

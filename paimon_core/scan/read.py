@@ -11,7 +11,6 @@ import pyarrow as pa
 from paimon_core.arrow.types import FILE_PATH, ROW_INDEX, arrow_schema
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
-from paimon_core.indexes.global_index.grouped_rows import decode_row_ids
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
 from paimon_core.scan.described_blobs import with_values
@@ -28,10 +27,12 @@ from paimon_core.store.named_files import files_of
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
+    from paimon_core.indexes.global_index.grouped_rows import decode_row_ids
     from paimon_core.scan.changes.read import read_changes
     from paimon_core.store.branches import open_lending_branch
     from paimon_core.store.data.evolved_files import EvolvedFiles
 else:
+    decode_row_ids = ImportedOnCall("paimon_core.indexes.global_index.grouped_rows", "decode_row_ids")
     read_changes = ImportedOnCall("paimon_core.scan.changes.read", "read_changes")
     open_lending_branch = ImportedOnCall("paimon_core.store.branches", "open_lending_branch")
     EvolvedFiles = ImportedOnCall("paimon_core.store.data.evolved_files", "EvolvedFiles")

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import InvalidOperation
 from itertools import product
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ from paimon_core.expressions.prune import may_match
 from paimon_core.indexes.file_index.cursor import Rows as Positions
 from paimon_core.indexes.file_index.options import indexed_values
 from paimon_core.indexes.file_index.registry import INDEX_TYPES, POSITIONAL
-from paimon_core.indexes.global_index.grouped_rows import RowIds, encode_row_ids
-from paimon_core.lazy import cached_property
+from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.scan.pruning.by_file_index import is_worth_reading, rows_by_index
 from paimon_core.scan.pruning.entries import Range, prune_entries, ranges
@@ -37,6 +36,12 @@ from paimon_core.spec.types import Kind
 from paimon_core.store.data.column_stats import names_then
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.indexes.global_index.grouped_rows import RowIds, encode_row_ids
+else:
+    RowIds = ImportedOnCall("paimon_core.indexes.global_index.grouped_rows", "RowIds")
+    encode_row_ids = ImportedOnCall("paimon_core.indexes.global_index.grouped_rows", "encode_row_ids")
 
 _MOST_COMBINATIONS = 1000
 _FEW = 2  # rows are read one by one if at most one half of them is kept

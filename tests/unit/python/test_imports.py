@@ -18,7 +18,9 @@ UNUSED = (
     "paimon_core.store.ddl.new_schema",
     "paimon_core.store.ddl.schema_changes",
     "paimon_core.lsm.functions.registry",
+    "paimon_core.io.hadoop",
     "paimon_core.io.hdfs",
+    "paimon_core.io.hdfs_settings",
     "paimon_core.io.fsspec",
     "paimon_core.io.objects.store",
     "paimon_sql.catalog.hive",
@@ -32,6 +34,7 @@ UNUSED = (
     "paimon_core.scan.vector_search",
     "paimon_core.expressions.functions",
     "paimon_core.expressions.shown",
+    "paimon_core.indexes.global_index",
     "paimon_core.indexes.vector_index",
     "paimon_core.lsm.compaction",
     "paimon_core.store.branches",
@@ -41,9 +44,10 @@ UNUSED = (
     "paimon_core.formats.avro.data_files",
     "paimon_core.formats.text.data_files",
     "pyarrow.orc",
+    "xml.etree.ElementTree",
     "importlib.metadata",
 )
-MOST_MODULES = 255  # of this project: each takes up to a millisecond
+MOST_MODULES = 245  # of this project: each takes up to a millisecond
 WRITING = (
     "paimon_core.commit.commit",
     "paimon_core.maintenance",
