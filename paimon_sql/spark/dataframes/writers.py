@@ -206,7 +206,7 @@ def written_command(
     table = registry.table_of(found)
     if head is None or found is None or table is None:
         return None
-    command = read_statement(head)
+    command = read_statement(registry.jvm, head)
     if not isinstance(command, FrameWrite):
         return None
     if dynamic is not None and (others := contradicts(command.options, dynamic=dynamic)):

@@ -58,6 +58,15 @@ def text_list(jvm: Jvm, sequence: Any) -> list[str]:
     return found
 
 
+def plain_members(jvm: Jvm, plan: Any) -> dict[str, Any]:
+    """Return the members of a plan by their names: texts, numbers, booleans, and lists and dicts of them.
+
+    An Option is an empty list, or a list of its value. Members of other types become None.
+    """
+    found: dict[str, Any] = json.loads(jvm.compiled("Entries").members(plan))
+    return found
+
+
 def identifier_parts(jvm: Jvm, identifier: Any) -> tuple[list[str], str]:
     """The namespace and the name of an `Identifier`."""
     *namespace, name = json.loads(jvm.compiled("Entries").identifier(identifier))
@@ -72,18 +81,3 @@ def scala_map(entries: Any) -> dict[str, str | None]:
 def values_of(entries: Any) -> dict[str, str]:
     """Return a Scala map of strings as a dict, without entries that are null."""
     return {key: value for key, value in scala_map(entries).items() if value is not None}
-
-
-def scala_options(entries: Any) -> tuple[dict[str, str | None], frozenset[str]]:
-    """Return a Scala map from names to Options of strings: the values that are defined (a value may be null), and the
-    names without a value.
-    """
-    defined, undefined = {}, set()
-    for entry in items(entries.toSeq()):
-        name, option = str(entry._1()), entry._2()
-        if option.isDefined():
-            value = option.get()
-            defined[name] = None if value is None else str(value)
-        else:
-            undefined.add(name)
-    return defined, frozenset(undefined)

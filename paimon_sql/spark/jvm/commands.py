@@ -251,10 +251,12 @@ def with_elements(jvm: Jvm, plan: JavaObject, **elements: Any) -> JavaObject:
     """Return a copy of a logical plan with some of its constructor's arguments replaced, by name. Raises
     `UnsupportedFeatureError` if the constructor has no argument of such a name.
     """
-    known = [str(plan.productElementName(i)) for i in range(plan.productArity())]
-    if unknown := elements.keys() - set(known):
+    members = jvm.compiled("Members")
+    copied = members.copied(plan, "\n".join(elements), jvm.array(classes.OBJECT, elements.values()))
+    if copied is None:
+        known = str(members.members(plan)).split("\n")
         raise UnsupportedFeatureError(
-            f"{simple_name(plan)} of this Spark has no {', '.join(sorted(unknown))}, only {', '.join(known)}."
+            f"{simple_name(plan)} of this Spark has no {', '.join(sorted(elements.keys() - set(known)))}, only"
+            f" {', '.join(known)}."
         )
-    arguments = [elements[name] if name in elements else plan.productElement(i) for i, name in enumerate(known)]
-    return plan.makeCopy(jvm.array(classes.OBJECT, arguments))
+    return copied

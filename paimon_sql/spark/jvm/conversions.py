@@ -16,6 +16,7 @@ from paimon_core.lazy import cached_property
 from paimon_sql.spark.jvm import classes
 
 _NUL = "\0"  # a path cannot contain it
+_FILLED = 8  # elements of an array that cross at once, see `Entries.fill`
 _CACHED = 256  # values per kind: Spark requests the same ones in every statement, and never changes them
 
 
@@ -150,12 +151,9 @@ class JavaValues(ABC):
         return self._type_of_json(data_type.json())
 
     def _make_array(self, class_name: str, items: tuple[Any, ...]) -> JavaArray:
-        out = self.new_array(class_name, len(items))
-        for i, item in enumerate(items):
-            if hasattr(item, "Java"):  # py4j assigns no proxies
-                self.java_class(classes.REFLECTED_ARRAY).set(out, i, self.fronted(item))
-            else:
-                out[i] = item
+        out, fill = self.new_array(class_name, len(items)), self.compiled("Entries").fill
+        for start in range(0, len(items), _FILLED):
+            fill(out, start, *map(self.fronted, items[start : start + _FILLED]))
         return out
 
     def _make_constants(self, class_name: str, members: tuple[str, ...]) -> JavaObject:

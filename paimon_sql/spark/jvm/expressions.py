@@ -64,10 +64,10 @@ def cast(jvm: Jvm, value: Column, data_type: DataType, *, ansi: bool) -> Column:
 )
 def needs_cast(jvm: Jvm, source: DataType, target: DataType, *, ansi: bool) -> bool:
     """Return whether storing a value as another type needs a CAST. Return False if CAST cannot convert it, either."""
-    casts, types = jvm.java_class(classes.CAST), (jvm.data_type(source), jvm.data_type(target))
-    if casts.canANSIStoreAssign(*types):
+    types = jvm.data_type(source), jvm.data_type(target)
+    if jvm.constant(classes.CAST, "canANSIStoreAssign")(*types):
         return False
-    return bool(casts.canAnsiCast(*types) if ansi else casts.canCast(*types))
+    return bool(jvm.constant(classes.CAST, "canAnsiCast" if ansi else "canCast")(*types))
 
 
 def data_type_of(found: JavaObject) -> DataType:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import parse_qsl
 
 from py4j.java_gateway import JavaObject
@@ -16,8 +16,8 @@ from py4j.java_gateway import JavaObject
 from paimon_core.dataclass import dataclass
 from paimon_core.options.support import in_own_spelling
 from paimon_sql.spark.jvm import classes
-from paimon_sql.spark.jvm.collections import items, python_map, scala_map, scala_options, texts, value_of, values_of
-from paimon_sql.spark.jvm.gateway import simple_name
+from paimon_sql.spark.jvm.collections import items, plain_members, python_map, scala_map, texts, value_of, values_of
+from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import hook, java_type, method
 from paimon_sql.spark.jvm.origins import position_text
 
@@ -207,10 +207,13 @@ def read_head(plan: JavaObject) -> StatementHead | None:
     method(f"{classes.PLANS_PACKAGE}.UpdateTable", "assignments", 0),
     *(method(f"{classes.PLANS_PACKAGE}.MergeIntoTable", m, 0) for m in ("matchedActions", "notMatchedBySourceActions")),
 )
-def read_statement(head: StatementHead) -> ParsedStatement:
+def read_statement(jvm: Jvm, head: StatementHead) -> ParsedStatement:
     """A parsed statement with its members."""
     _, _, read = _KINDS[head.name]
-    return read(head)
+    if read is not None:
+        return read(head)
+    members = plain_members(jvm, head.node)
+    return _insert(head, members) if head.kind is Insert else _frame_write(head, members)
 
 
 def temporary_view(plan: JavaObject) -> TemporaryView | None:
@@ -312,38 +315,32 @@ def _explain(head: StatementHead) -> Explain:
     return Explain(plan, head.name, None, plan.logicalPlan())
 
 
-def _insert(head: StatementHead) -> Insert:
-    plan = head.node
-    static, dynamic = scala_options(plan.partitionSpec())
+def _insert(head: StatementHead, members: Mapping[str, Any]) -> Insert:
+    partition: dict[str, list[str | None]] = members["partitionSpec"]
     return Insert(
-        plan,
+        head.node,
         head.name,
         head.table,
-        query=plan.query(),
-        by_name=bool(plan.byName()),
-        overwrites=bool(plan.overwrite()),
-        evolves=_evolves(plan),
-        columns=texts(plan.userSpecifiedCols()),
-        static_partition=static,
-        dynamic_partition=dynamic,
-        has_condition="replaceCriteriaOpt" in _members(plan) and bool(plan.replaceCriteriaOpt().isDefined()),
+        query=head.node.query(),
+        by_name=members["byName"],
+        overwrites=members["overwrite"],
+        evolves=_evolves(members),
+        columns=tuple(members["userSpecifiedCols"]),
+        static_partition={name: value[0] for name, value in partition.items() if value},
+        dynamic_partition=frozenset(name for name, value in partition.items() if not value),
+        has_condition=bool(members.get("replaceCriteriaOpt")),
     )
 
 
-def _frame_write(head: StatementHead) -> FrameWrite:
-    plan = head.node
-    options = values_of(plan.writeOptions())
-    return FrameWrite(plan, head.name, head.table, plan.query(), bool(plan.isByName()), _evolves(plan), options)
+def _frame_write(head: StatementHead, members: Mapping[str, Any]) -> FrameWrite:
+    plan, options = head.node, members["writeOptions"]
+    given = {key: value for key, value in options.items() if value is not None}
+    return FrameWrite(plan, head.name, head.table, plan.query(), members["isByName"], _evolves(members), given)
 
 
-def _evolves(plan: JavaObject) -> bool:
+def _evolves(members: Mapping[str, Any]) -> bool:
     """Return whether a write evolves its table's schema. Before 4.2 a plan cannot express it."""
-    return "withSchemaEvolution" in _members(plan) and bool(plan.withSchemaEvolution())
-
-
-def _members(plan: JavaObject) -> list[str]:
-    """The names of a plan's members."""
-    return [str(plan.productElementName(i)) for i in range(plan.productArity())]
+    return bool(members.get("withSchemaEvolution"))
 
 
 def _delete(head: StatementHead) -> Delete:
@@ -426,19 +423,20 @@ def _temporary_view(head: StatementHead) -> TemporaryView:
     )
 
 
-# for each name of a node: the kind of statement, the member that has its table, and the function that reads it
-_KINDS: Mapping[str, tuple[type[ParsedStatement], str | None, Callable[[StatementHead], ParsedStatement]]] = {
+# for each name of a node: the kind of statement, the member that has its table, and the function that reads it; no
+# function for writes of a query's rows
+_KINDS: Mapping[str, tuple[type[ParsedStatement], str | None, Callable[[StatementHead], ParsedStatement] | None]] = {
     "AnalyzeColumn": (AnalyzeColumns, "child", _analyze_columns),
     "AnalyzeTable": (AnalyzeTable, "child", _analyze_table),
-    "AppendData": (FrameWrite, "table", _frame_write),
+    "AppendData": (FrameWrite, "table", None),
     "CreateTempViewUsing": (TemporaryView, None, _temporary_view),
     "DeleteFromTable": (Delete, "table", _delete),
     "DropPartitions": (DropPartitions, "table", _drop_partitions),
     "ExplainCommand": (Explain, None, _explain),
-    "InsertIntoStatement": (Insert, "table", _insert),
+    "InsertIntoStatement": (Insert, "table", None),
     "MergeIntoTable": (Merge, "targetTable", _merge),
-    "OverwriteByExpression": (FrameWrite, "table", _frame_write),
-    "OverwritePartitionsDynamic": (FrameWrite, "table", _frame_write),
+    "OverwriteByExpression": (FrameWrite, "table", None),
+    "OverwritePartitionsDynamic": (FrameWrite, "table", None),
     "UpdateTable": (Update, "table", _update),
 }
 

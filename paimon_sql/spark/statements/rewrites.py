@@ -145,7 +145,7 @@ class StatementRewriter:
     def rewritten(self, plan: JavaObject) -> JavaObject:
         """Return the plan that Spark continues with; the statement itself if it is not on a Paimon table."""
         plan, head = self._named(plan)
-        explain = read_statement(head) if head is not None and head.kind is Explain else None
+        explain = read_statement(self.jvm, head) if head is not None and head.kind is Explain else None
         if isinstance(explain, Explain):
             return explaining(self.jvm, explain, self._explained(explain.explained))
         done = self._rewritten(head)
@@ -271,7 +271,7 @@ class StatementRewriter:
         found[0].targets.forget()  # a statement of the same script may have failed before Spark loaded its table
         if head.kind in _ROW_LEVEL:
             found = _on_branch(found, head)
-        parsed = read_statement(head)
+        parsed = read_statement(self.jvm, head)
         if isinstance(parsed, Insert):
             parsed = self._insert(found, parsed)
         elif isinstance(parsed, FrameWrite):
@@ -305,7 +305,7 @@ class StatementRewriter:
         catalog, identifier = found
         if upserts(table, insert):
             merge = read_head(upsert(self.jvm, catalog.session, table, insert.table.node, insert))
-            return insert if merge is None else read_statement(merge)
+            return insert if merge is None else read_statement(self.jvm, merge)
         settings = catalog.session.table_options(catalog.catalog_name, identifier)
         insert = self._overwriting(insert, settings)
         said = {} if insert.table is None else merge_options(insert.table.options())

@@ -5,10 +5,12 @@ import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.GeneralScalarExpression;
 import org.apache.spark.sql.connector.expressions.LiteralValue;
 import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.aggregate.*;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
+import scala.Product;
 import scala.collection.Map;
 import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
@@ -26,6 +28,45 @@ public class Entries {
   public String options(CaseInsensitiveStringMap options) throws Exception {
     return json.writeValueAsString(options.asCaseSensitiveMap());
   }
+
+  /** The members of a plan by their names: texts, numbers, booleans, and lists and maps of them. An Option is a list. Others are null. */
+  public String members(Product plan) throws Exception {
+    LinkedHashMap found = new LinkedHashMap();
+    for (int i = 0; i < plan.productArity(); i++) found.put(plan.productElementName(i), plain(plan.productElement(i)));
+    return json.writeValueAsString(found);
+  }
+
+  private static Object plain(Object value) {
+    if (value instanceof String || value instanceof Number || value instanceof Boolean) return value;
+    if (value instanceof Option)
+      return ((Option) value).isDefined() ? Collections.singletonList(plain(((Option) value).get())) : Collections.emptyList();
+    if (value instanceof Seq) {
+      List found = new ArrayList();
+      for (Iterator it = CollectionConverters.asJava((Seq) value).iterator(); it.hasNext();) found.add(plain(it.next()));
+      return found;
+    }
+    if (!(value instanceof Map)) return null;
+    LinkedHashMap found = new LinkedHashMap();
+    for (Iterator it = CollectionConverters.asJava((Map) value).entrySet().iterator(); it.hasNext();) {
+      java.util.Map.Entry entry = (java.util.Map.Entry) it.next();
+      found.put(entry.getKey(), plain(entry.getValue()));
+    }
+    return found;
+  }
+
+  private static void put(Object array, int start, Object[] values) {
+    for (int i = 0; i < values.length; i++) java.lang.reflect.Array.set(array, start + i, values[i]);
+  }
+
+  // Py4J passes no list of Java objects in one call
+  public void fill(Object array, int start, Object a) { put(array, start, new Object[] {a}); }
+  public void fill(Object array, int start, Object a, Object b) { put(array, start, new Object[] {a, b}); }
+  public void fill(Object array, int start, Object a, Object b, Object c) { put(array, start, new Object[] {a, b, c}); }
+  public void fill(Object array, int start, Object a, Object b, Object c, Object d) { put(array, start, new Object[] {a, b, c, d}); }
+  public void fill(Object array, int start, Object a, Object b, Object c, Object d, Object e) { put(array, start, new Object[] {a, b, c, d, e}); }
+  public void fill(Object array, int start, Object a, Object b, Object c, Object d, Object e, Object f) { put(array, start, new Object[] {a, b, c, d, e, f}); }
+  public void fill(Object array, int start, Object a, Object b, Object c, Object d, Object e, Object f, Object g) { put(array, start, new Object[] {a, b, c, d, e, f, g}); }
+  public void fill(Object array, int start, Object a, Object b, Object c, Object d, Object e, Object f, Object g, Object h) { put(array, start, new Object[] {a, b, c, d, e, f, g, h}); }
 
   public String map(Map texts) throws Exception {
     return json.writeValueAsString(CollectionConverters.asJava(texts));
@@ -54,6 +95,24 @@ public class Entries {
     Expression[] given = (Expression[]) nodes;
     for (int i = 0; i < given.length; i++) trees.add(tree(given[i]));
     return json.writeValueAsString(trees);
+  }
+
+  /** What an aggregation groups by, and its functions: the kind of each, and for known kinds its column and whether it is distinct. */
+  public String aggregation(Aggregation aggregation) throws Exception {
+    List groups = new ArrayList(), functions = new ArrayList();
+    Expression[] by = aggregation.groupByExpressions();
+    for (int i = 0; i < by.length; i++) groups.add(tree(by[i]));
+    Expression[] called = aggregation.aggregateExpressions();
+    for (int i = 0; i < called.length; i++) {
+      Expression one = called[i];
+      String kind = one.getClass().getSimpleName();
+      if (one instanceof Count) functions.add(Arrays.asList(kind, tree(((Count) one).column()), ((Count) one).isDistinct()));
+      else if (one instanceof Sum) functions.add(Arrays.asList(kind, tree(((Sum) one).column()), ((Sum) one).isDistinct()));
+      else if (one instanceof Min) functions.add(Arrays.asList(kind, tree(((Min) one).column()), false));
+      else if (one instanceof Max) functions.add(Arrays.asList(kind, tree(((Max) one).column()), false));
+      else functions.add(Arrays.asList(kind));
+    }
+    return json.writeValueAsString(Arrays.asList(groups, functions));
   }
 
   private static Object tree(Expression node) {

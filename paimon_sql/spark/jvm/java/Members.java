@@ -1,7 +1,9 @@
 import java.lang.reflect.*;
 import java.util.*;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.SparkSqlParser;
 import org.apache.spark.util.Utils;
+import scala.Product;
 
 /** Finds members of Spark's classes, hundreds in one call, and reads private ones. */
 public class Members {
@@ -105,6 +107,27 @@ public class Members {
       }
     }
     return false;
+  }
+
+  /** The names of a plan's members, in lines. */
+  public String members(Product plan) {
+    StringBuilder names = new StringBuilder();
+    for (int i = 0; i < plan.productArity(); i++) names.append(i == 0 ? "" : "\n").append(plan.productElementName(i));
+    return names.toString();
+  }
+
+  /** A copy of a plan in which some members have other values; null if the plan has no member of one of the `names`, in lines. */
+  public Object copied(TreeNode plan, String names, Object values) {
+    List known = Arrays.asList(members(plan).split("\n"));
+    String[] wanted = names.split("\n");
+    Object[] arguments = new Object[known.size()];
+    for (int i = 0; i < arguments.length; i++) arguments[i] = ((Product) plan).productElement(i);
+    for (int i = 0; i < wanted.length; i++) {
+      int at = known.indexOf(wanted[i]);
+      if (at < 0) return null;
+      arguments[at] = Array.get(values, i);
+    }
+    return plan.makeCopy(arguments);
   }
 
   /** The value of a private field of an object's class. */

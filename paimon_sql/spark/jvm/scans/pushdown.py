@@ -88,18 +88,17 @@ _AGGREGATES: dict[str, Literal["count", "min", "max", "sum"]] = {
 
 def read_aggregates(jvm: Jvm, aggregation: JavaObject) -> tuple[tuple[Term, ...], tuple[AggregateCall | None, ...]]:
     """Return the terms that an aggregation groups by, and its functions; None for functions without a name here."""
-    groups = tuple(read_terms(jvm, aggregation.groupByExpressions()))
-    return groups, tuple(_aggregate(jvm, f) for f in aggregation.aggregateExpressions())
+    groups, functions = json.loads(jvm.compiled("Entries").aggregation(aggregation))
+    return tuple(map(_term, groups)), tuple(map(_aggregate, functions))
 
 
-def _aggregate(jvm: Jvm, function: JavaObject) -> AggregateCall | None:
-    kind = simple_name(function)
-    if kind == "CountStar":
-        return AggregateCall("count")
-    if kind not in _AGGREGATES:
-        return None
-    is_distinct = kind in ("Count", "Sum") and bool(function.isDistinct())
-    return AggregateCall(_AGGREGATES[kind], read_term(jvm, function.column()), is_distinct)
+def _aggregate(function: list[Any]) -> AggregateCall | None:
+    match function:
+        case ["CountStar"]:
+            return AggregateCall("count")
+        case [kind, argument, is_distinct]:
+            return AggregateCall(_AGGREGATES[kind], _term(argument), is_distinct)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

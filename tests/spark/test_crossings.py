@@ -1,0 +1,52 @@
+"""How often short statements go between Python and the JVM: each crossing takes about 0.1 ms, and Python's lock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.crossings import counted
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = "(id BIGINT, a INT, b DOUBLE, s STRING)"
+KEYED = "TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1', 'write-only' = 'true')"
+
+# the most calls of a statement that has run before, to the JVM and to Python
+MOST = {
+    "aggregate": ("SELECT count(*), sum(a), max(s) FROM t", 50, 30),
+    "insert": ("INSERT INTO t VALUES (1, 1, 1.0, 'x')", 125, 33),
+}
+
+
+@pytest.mark.parametrize("name", MOST)
+def test_short_statements(spark: Any, name: str) -> None:
+    statement, to_java, to_python = MOST[name]
+    spark.sql(f"CREATE TABLE t {COLUMNS} {KEYED}")
+    spark.sql("INSERT INTO t VALUES (1, 1, 1.0, 'x'), (2, 1, 1.0, 'y')")
+    for _ in range(2):
+        spark.sql(statement).collect()
+    with counted() as found:
+        spark.sql(statement).collect()
+    assert found.to_java() <= to_java and found.to_python() <= to_python, found.lines()
+
+
+def jobs(spark: Any, statement: str) -> int:
+    """Run a query, and return the number of its jobs."""
+    spark.sparkContext.setJobGroup(statement, statement)
+    try:
+        spark.sql(statement).collect()
+        return len(spark.sparkContext.statusTracker().getJobIdsForGroup(statement))
+    finally:
+        spark.sparkContext._jsc.clearJobGroup()
+
+
+def test_no_job_lists_the_files_of_a_scan(spark: Any) -> None:
+    for name, files in (("few", 2), ("many", 40)):
+        spark.sql(f"CREATE TABLE {name} (p INT, k BIGINT) PARTITIONED BY (p)")
+        spark.sql(f"INSERT INTO {name} SELECT int(id % {files}), id FROM range(200)")
+        assert spark.sql(f"SELECT count(*) FROM {name}$files").first()[0] == files
+    assert jobs(spark, "SELECT sum(k) FROM many") == jobs(spark, "SELECT sum(k) FROM few")
+    found = {row[0] for row in spark.sql("SELECT input_file_name() FROM many").collect()}
+    assert len(found) == 40 and all(name.startswith("file:///") for name in found)
