@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import socket
 import subprocess
@@ -44,6 +45,10 @@ SQL = "CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM small;"
 def pipeline(folder: Path, warehouse: Path, *words: str) -> subprocess.CompletedProcess[str]:
     program = [sys.executable, "-m", "paimon_sql", "pipelines", *words, "-w", str(warehouse)]
     return subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+
+
+def rows_of(catalog: Any, table: str) -> list[tuple[Any, ...]]:
+    return sorted(tuple(row.values()) for row in catalog.table(table).scan().to_arrow().to_pylist())
 
 
 def project(root: Path, sql: str) -> Path:
@@ -91,6 +96,54 @@ def test_a_port_that_another_program_takes_first(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr[-3000:]
 
 
+FLOWS = """\
+from pyspark import pipelines as dp
+
+dp.create_streaming_table("merged")
+dp.create_sink("files", "json", {{"path": "{sink}"}})
+
+@dp.append_flow(target="merged", name="from_source")
+def from_source():
+    return spark.readStream.table("paimon.shop.source")
+
+@dp.append_flow(target="files", name="to_files")
+def to_files():
+    return spark.readStream.table("merged")
+"""
+FLOWS_IN_SQL = """\
+CREATE FLOW from_other AS INSERT INTO merged BY NAME SELECT v, id FROM STREAM paimon.shop.other;
+CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM merged;
+"""
+
+
+def test_several_flows_a_sink_and_refreshes_of_some_tables(tmp_path: Path) -> None:
+    warehouse, sink = tmp_path / "warehouse", tmp_path / "sink"
+    folder = project(tmp_path, FLOWS_IN_SQL)
+    (folder / "transformations" / "tables.py").write_text(FLOWS.format(sink=sink))
+    catalog = paimon_sql.open_catalog(str(warehouse))
+    catalog.create_database("shop")
+    columns = pa.schema([("id", pa.int64()), ("v", pa.string())])
+    source, other = (catalog.create_table(f"shop.{name}", columns) for name in ("source", "other"))
+
+    def run(*words: str) -> list[Any]:
+        ran = pipeline(folder, warehouse, "run", *words)
+        assert ran.returncode == 0, ran.stderr[-3000:]
+        written = [json.loads(line)["id"] for file in sink.glob("*.json") for line in file.read_text().splitlines()]
+        merged = catalog.table("shop.merged").scan(["id"]).to_arrow()["id"].to_pylist()
+        return [sorted(merged), rows_of(catalog, "shop.counted"), sorted(written)]
+
+    source.append([{"id": 1, "v": "a"}])
+    other.append([{"id": 2, "v": "b"}])
+    assert run() == [[1, 2], [(2,)], [1, 2]]
+    source.append([{"id": 3, "v": "c"}])
+    assert run("--refresh", "merged") == [[1, 2, 3], [(2,)], [1, 2]]  # the view and the sink are not refreshed
+    assert run("--full-refresh", "merged") == [[1, 2, 3], [(2,)], [1, 2]]  # all rows once, not twice
+    views = folder / "transformations" / "views.sql"
+    views.write_text(FLOWS_IN_SQL.replace("count(*) AS n", "max(id) AS top, count(*) AS rows"))
+    assert run("--refresh", "counted")[1] == [(3, 3)]
+    assert catalog.table("shop.counted").schema.names == ["top", "rows"]
+
+
 def test_a_dry_run_reports_a_wrong_definition(tmp_path: Path) -> None:
     folder = project(tmp_path, "CREATE MATERIALIZED VIEW wrong AS SELECT missing FROM small;")
     warehouse = tmp_path / "warehouse"
@@ -113,11 +166,11 @@ def test_a_project_is_made(tmp_path: Path) -> None:
 CHANGES = """\
 from pyspark import pipelines as dp
 
-def cdc(target, **properties):
+def cdc(target, scd_type=1, **properties):
     dp.create_streaming_table(target, table_properties=properties)
     dp.create_auto_cdc_flow(
         target=target, source="events", keys=["id"], sequence_by="seq", apply_as_deletes="op = 'd'",
-        except_column_list=["op"],
+        except_column_list=["op"], stored_as_scd_type=scd_type,
     )
 
 @dp.temporary_view
@@ -126,6 +179,7 @@ def events():
 
 cdc("plain")
 cdc("keyed", **{"primary-key": "id", "bucket": "1"})
+cdc("history", 2)
 """
 
 
@@ -135,6 +189,20 @@ def latest(events: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
     for event in sorted(events, key=lambda e: e["seq"]):
         last[event["id"]] = event
     return sorted((e["id"], e["seq"], e["v"]) for e in last.values() if e["op"] != "d")
+
+
+def history(events: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return each event that deletes nothing, with the number of its key's next event."""
+    of: dict[Any, dict[int, dict[str, Any]]] = {}
+    for event in events:
+        of.setdefault(event["id"], {})[event["seq"]] = event
+    rows = []
+    for numbered in of.values():
+        numbers = sorted(numbered)
+        for number, ended in zip(numbers, [*numbers[1:], None], strict=True):
+            if (event := numbered[number])["op"] != "d":
+                rows.append((event["id"], event["v"], number, ended))
+    return sorted(rows, key=lambda row: row[:3])
 
 
 @since(4, 3, "Spark 4.2 has no AUTO CDC")
@@ -158,3 +226,5 @@ def test_changes_are_applied_in_the_order_of_their_numbers(tmp_path: Path) -> No
         for name in ("plain", "keyed"):
             rows = catalog.table(f"shop.{name}").scan(["id", "seq", "v"]).to_arrow().to_pylist()
             assert sorted(tuple(row.values()) for row in rows) == latest(seen), name
+        rows = catalog.table("shop.history").scan(["id", "v", "__START_AT", "__END_AT"]).to_arrow().to_pylist()
+        assert sorted((tuple(row.values()) for row in rows), key=lambda row: row[:3]) == history(seen)

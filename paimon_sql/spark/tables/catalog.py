@@ -27,7 +27,7 @@ from paimon_core.scan.time_travel import overridden, says_version, without_versi
 from paimon_core.spec.identifier import BRANCH_OPTION, Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
-from paimon_core.store.ddl.schema_changes import UpdateColumnDefault, UpdateColumnNullability
+from paimon_core.store.ddl.schema_changes import AddColumn, UpdateColumnDefault, UpdateColumnNullability
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_sql.catalog.base import (
@@ -71,7 +71,7 @@ from paimon_sql.spark.tables.table import (
     SparkSystemTable,
     SparkTable,
 )
-from paimon_sql.spark.tables.table_changes import loosens_key, schema_changes
+from paimon_sql.spark.tables.table_changes import check_history, loosens_key, schema_changes
 from paimon_sql.spark.tables.targets import StatementTargets
 from paimon_sql.spark.tables.user_functions.catalog import SparkFunctions
 from paimon_sql.spark.tables.views.catalog import SparkViews
@@ -310,7 +310,10 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             if all(change_kind(c) in CONSTRAINT_CHANGES for c in given):
                 wanted = constraint_changes(self.session, self.catalog.load_table(ours), given)
             else:
-                wanted = schema_changes(ours, given)
+                wanted = schema_changes(ours, given, partial(is_pipeline, self.jvm))
+                if added := [change.path[-1] for change in wanted if isinstance(change, AddColumn)]:
+                    key = self.catalog.load_table(ours).schema.primary_keys
+                    check_history(ours, added, key, partial(is_pipeline, self.jvm))
             if any(isinstance(change, UpdateColumnDefault) for change in wanted):
                 fields = self.catalog.load_table(ours).schema.fields
                 wanted = [with_constant(self.session, fields, change) for change in wanted]

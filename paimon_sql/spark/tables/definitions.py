@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from typing import Any
 
 from paimon_core.dataclass import dataclass
@@ -28,6 +29,7 @@ from paimon_sql.catalog.base import (
 from paimon_sql.preprocess import DECLARED_TYPES_PROPERTY, EXCLUDED_PROPERTY
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.table_info import NewTable
+from paimon_sql.spark.jvm.pipelines import is_pipeline
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.constants import with_constants
 from paimon_sql.spark.tables.constraints import defined_constraints
@@ -36,6 +38,7 @@ from paimon_sql.spark.tables.format_table import StagedFormatTable
 from paimon_sql.spark.tables.generated_columns import defined_columns, with_partition_columns
 from paimon_sql.spark.tables.session_catalogs import without_own_name
 from paimon_sql.spark.tables.staged_table import StagedSparkTable
+from paimon_sql.spark.tables.table_changes import check_history
 from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
@@ -57,7 +60,10 @@ class SparkDefinitions:
 
     def create(self, identifier: Identifier, new: NewTable) -> None:
         """Create the table of a CREATE TABLE statement."""
-        self.catalog.create_table(identifier, self.schema(identifier, new, staged=False), ignore_if_exists=False)
+        schema = self.schema(identifier, new, staged=False)
+        names = [f.name for f in schema.fields]
+        check_history(identifier, names, schema.primary_keys, partial(is_pipeline, self.jvm))
+        self.catalog.create_table(identifier, schema, ignore_if_exists=False)
 
     def create_like(self, identifier: Identifier, new: NewTable, copied: TableSchema | None) -> None:
         """Create a table with the columns of a source. If the source is a Paimon table, `copied` is its schema, which

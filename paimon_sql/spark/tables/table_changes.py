@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
@@ -29,17 +29,35 @@ from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind, column_
 from paimon_sql.spark.types import from_spark
 
 _COMMENT, _LOCATION = "comment", "location"
+_STARTS = "__START_AT"  # a column of tables with the older rows of each key, which AUTO CDC of type 2 writes
 
 
-def schema_changes(identifier: Identifier, changes: Iterable[Any]) -> list[SchemaChange]:
-    """Translate all changes of one statement, each as `schema_change` does."""
+def schema_changes(
+    identifier: Identifier, changes: Iterable[Any], is_pipeline: Callable[[], bool]
+) -> list[SchemaChange]:
+    """Translate all changes of one statement, each as `schema_change` does. A pipeline may drop and add columns at
+    once, as it replaces the rows, too.
+    """
     translated = [schema_change(c) for c in changes]
-    if {AddColumn, DropColumn} <= {type(c) for c in translated}:  # only this statement has both kinds of changes
+    if {AddColumn, DropColumn} <= {type(c) for c in translated} and not is_pipeline():
         raise UnsupportedFeatureError(
             f"ALTER TABLE … REPLACE COLUMNS is not supported, as it would empty the columns of {identifier}: use "
             "RENAME COLUMN, ALTER COLUMN … TYPE, DROP COLUMN and ADD COLUMN."
         )
     return translated
+
+
+def check_history(
+    identifier: Identifier, columns: Collection[str], key: Collection[str], is_pipeline: Callable[[], bool]
+) -> None:
+    """Raise `UnsupportedFeatureError` for a pipeline's table with the older rows of each key, which a primary key would
+    replace.
+    """
+    if key and _STARTS in columns and _STARTS not in key and is_pipeline():
+        raise UnsupportedFeatureError(
+            f"Table {identifier} cannot keep the older rows of AUTO CDC with stored_as_scd_type=2: its primary key "
+            f"({', '.join(key)}) keeps one row of each. Give it no primary key, or use type 1."
+        )
 
 
 def loosens_key(schema: TableSchema, change: SchemaChange) -> bool:
