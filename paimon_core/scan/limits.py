@@ -1,24 +1,31 @@
-"""The files that a LIMIT needs: files with enough rows, or files with the first rows in an order."""
+"""The files that a part of the rows needs: enough rows for a LIMIT, the first rows in an order, or a sample. And the
+order in which the files of a split give their rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
+from zlib import crc32
 
 from paimon_core.dataclass import dataclass
+from paimon_core.lsm.runs import sections
+from paimon_core.options import DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.file_stats import FileStats
 from paimon_core.spec.kinds import INTEGERS, MOMENTS
 from paimon_core.spec.manifest import DataFileMeta
-from paimon_core.spec.split import DataSplit
+from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import DataField, Kind, TimeType
+from paimon_core.spec.types import DataField, DataType, Kind, TimeType
 from paimon_core.store.table_store import TableStore
 
 # bounds of these types, if present, have the order of SQL
 _ORDERED = INTEGERS | MOMENTS | {Kind.DATE, Kind.DECIMAL, Kind.VARCHAR}
 _MICROSECONDS = 6
+_NUMBERS = 2**32  # of checksums
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,49 @@ def has_sql_order(field: DataField) -> bool:
     """
     is_finer = isinstance(field.type, TimeType) and field.type.precision > _MICROSECONDS
     return field.type.kind in _ORDERED and not is_finer
+
+
+def key_order(store: TableStore, splits: Iterable[DataSplit], columns: Collection[str]) -> tuple[str, ...]:
+    """Return the columns by which the rows of every split ascend, of those that are read; none if they may not.
+
+    These are the first columns of the primary key. Values that SQL orders otherwise, such as -0.0 and 0.0, end the
+    list. Files of an older schema may have keys of other types, so they have no known order.
+    """
+    schema = store.schema
+    if not store.has_primary_key or schema.counts_equal_rows or store.options[PK_CLUSTERING_OVERRIDE]:
+        return ()
+    fields = takewhile(lambda f: f.name in columns and has_sql_order(f), schema.key_fields)
+    names = tuple(f.name for f in fields)
+    types = schema.types(schema.trimmed_primary_keys)
+    return names if names and all(_ascends(split, schema.id, types) for split in splits) else ()
+
+
+def _ascends(split: DataSplit, schema_id: int, key_types: Sequence[DataType]) -> bool:
+    """Return whether the rows of a split are read in the order of their keys."""
+    if split.kind is not SplitKind.ROWS or split.branch or any(f.schema_id != schema_id for f in split.files):
+        return False
+    if split.needs_merge or len(split.files) < 2:
+        return True
+    found = sections(split.files, key_types)  # in key order
+    return all(len(runs) == 1 for runs in found) and [f for (run,) in found for f in run.files] == list(split.files)
+
+
+def sample_of_files(store: TableStore, plan: Plan, low: float, high: float, seed: int) -> Plan:
+    """Return a plan with the files that `seed` gives a number from `low` (included) to `high` (excluded). Numbers are
+    between 0 and 1. Files with rows to merge are kept or left out together.
+    """
+
+    def is_kept(name: str) -> bool:
+        return low <= crc32(f"{seed} {name}".encode()) / _NUMBERS < high
+
+    def is_whole(split: DataSplit) -> bool:
+        return split.needs_merge or split.kind is not SplitKind.ROWS or store.options[DATA_EVOLUTION]
+
+    kept = {
+        i: [f for f in split.files if is_kept((split.files[0] if is_whole(split) else f).file_name)]
+        for i, split in enumerate(plan.splits)
+    }
+    return _with_files(plan, kept)
 
 
 def first_rows(plan: Plan, count: int) -> Plan:

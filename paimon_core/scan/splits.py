@@ -80,7 +80,7 @@ def pack_sections(
 def spread(splits: Iterable[DataSplit], tasks: int) -> Iterator[DataSplit]:
     """Divide splits if some of the `tasks` would have nothing to do. Splits that need a merge stay whole."""
     known = list(splits)
-    share = max(_LEAST_SHARE, math.ceil(sum(s.size for s in known) / tasks))
+    share = task_share(known, tasks)
     for split in known:
         if split.needs_merge or split.kind is not SplitKind.ROWS or split.size <= share:
             yield split
@@ -88,6 +88,25 @@ def spread(splits: Iterable[DataSplit], tasks: int) -> Iterator[DataSplit]:
         for files in pack(split.files, lambda f: f.file_size, share):
             deletions = tuple(d for f in files if (d := split.deletions_by_file.get(f.file_name)) is not None)
             yield replace(split, files=tuple(files), deletions=deletions)
+
+
+def whole_buckets(splits: Iterable[DataSplit], tasks: int) -> list[DataSplit]:
+    """Put the plain splits of each bucket together, in their order. Return the splits as they are if a bucket has more
+    than twice what a task reads if `tasks` read them together.
+    """
+    known = list(splits)
+    by_bucket: dict[tuple[bytes, int], list[DataSplit]] = {}
+    for split in known:
+        by_bucket.setdefault((split.partition, split.bucket), []).append(split)
+    parts, most = by_bucket.values(), 2 * task_share(known, tasks)
+    if any(sum(s.size for s in part) > most for part in parts):
+        return known
+    return [replace(part[0], files=tuple(f for s in part for f in s.files)) for part in parts]
+
+
+def task_share(splits: Iterable[DataSplit], tasks: int) -> int:
+    """Return the bytes that a task reads if `tasks` read the splits together."""
+    return max(_LEAST_SHARE, math.ceil(sum(s.size for s in splits) / tasks))
 
 
 def _may_delete(file: DataFileMeta) -> bool:

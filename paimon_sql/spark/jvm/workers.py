@@ -98,11 +98,15 @@ def partitions(jvm: Jvm, splits: Sequence[bytes], buckets: Sequence[int] | None 
     "joins of equal buckets without a shuffle",
     constructor(classes.FILE_PARTITION, 2),
 )
-def file_batch(jvm: Jvm, batch: JavaObject, bucket_of_file: Mapping[str, int] | None) -> JavaObject:
+def file_batch(
+    jvm: Jvm, batch: JavaObject, bucket_of_file: Mapping[str, int] | None, in_turn: Sequence[str] | None = None
+) -> JavaObject:
     """Return the batch of a scan of files, which is planned once. With `bucket_of_file`, Spark groups its partitions by
-    bucket.
+    bucket. With `in_turn`, each bucket is one partition, which reads its files in this order.
     """
-    return jvm.compiled("BucketPartitions").kept(batch, None if bucket_of_file is None else jvm.map(bucket_of_file))
+    buckets = None if bucket_of_file is None else jvm.map(bucket_of_file)
+    turns = None if in_turn is None else jvm.map({name: i for i, name in enumerate(in_turn)})
+    return jvm.compiled("BucketPartitions").kept(batch, buckets, turns)
 
 
 def bucket_function(jvm: Jvm, columns: JavaObject) -> JavaObject:

@@ -21,12 +21,13 @@ from paimon_core.io.objects.hadoop_reader import HadoopReader
 from paimon_core.lazy import cached_property
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import check_sizes
+from paimon_core.scan.limits import key_order
 from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.reduction import Reduction
-from paimon_core.scan.splits import spread
+from paimon_core.scan.splits import spread, whole_buckets
 from paimon_core.spec.paths import data_file_path
-from paimon_core.spec.split import DATA_SPLIT
+from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
@@ -45,7 +46,11 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.workers.worker import BatchFunction, read_function, reduce_function, split_batches
 
-_REPORTS = [classes.SUPPORTS_REPORT_STATISTICS, classes.SUPPORTS_REPORT_PARTITIONING]
+_REPORTS = [
+    classes.SUPPORTS_REPORT_STATISTICS,
+    classes.SUPPORTS_REPORT_PARTITIONING,
+    classes.SUPPORTS_REPORT_ORDERING,
+]
 _JOINS_BUCKETS = "spark.sql.sources.v2.bucketing.enabled"
 # always read days in one calendar; Spark's settings for files of its old versions do not apply
 _CALENDAR = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
@@ -97,6 +102,25 @@ class PaimonScan(Proxy):
 
     def outputPartitioning(self) -> Any:
         return partitioning(self.jvm, self.bucket_key, len(self.plan.splits))
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        """Return the columns by which the rows of each partition of Spark's ascend. An order helps only joins by
+        bucket: other joins shuffle the rows.
+        """
+        if self.bucket_key is None:
+            return ()
+        parts = self._tasks()
+        if len({s.bucket for s in parts}) < len(parts):  # Spark reads them one after another
+            return ()
+        return key_order(self.table.store, parts, self.required.names)
+
+    def outputOrdering(self) -> Any:
+        return connector.ascending(self.jvm, self.order)
+
+    def _tasks(self) -> Sequence[DataSplit]:
+        """Return the splits that tasks read, one each."""
+        return self.plan.splits
 
     def toString(self) -> str:
         store = self.table.store
@@ -161,13 +185,23 @@ class RawScan(PaimonScan):
             check_sizes(store, splits)  # Spark would skip a missing file, and would read an empty file as no rows
         return inner.build()
 
+    def _tasks(self) -> Sequence[DataSplit]:
+        """Return the splits that tasks read if the rows have an order; otherwise Spark divides the files."""
+        return whole_buckets(self.plan.splits, self.jvm.context.defaultParallelism)
+
     def description(self) -> str:
         return f"PaimonScan[raw] {self.about}" + (", read by S3A" if self.request.hadoop else "")
 
     def toBatch(self) -> Any:
         if self.batch is None:
-            buckets = {f.file_name: s.bucket for s in self.plan.splits for f in s.files}
-            self.batch = file_batch(self.jvm, self.inner.toBatch(), None if self.bucket_key is None else buckets)
+            splits = self._tasks() if self.order else self.plan.splits
+            buckets = {f.file_name: s.bucket for s in splits for f in s.files}  # in the order of their keys
+            self.batch = file_batch(
+                self.jvm,
+                self.inner.toBatch(),
+                None if self.bucket_key is None else buckets,
+                list(buckets) if self.order else None,
+            )
         return self.batch
 
     def columnarSupportMode(self) -> Any:
@@ -195,8 +229,11 @@ class MergeScan(PaimonScan):
         function = read_function(self.table.store, self.required, self.request.predicate, self.request.derived)
         return self._batch(function, self.required)
 
+    def _tasks(self) -> Sequence[DataSplit]:
+        return list(spread(self.plan.splits, self.jvm.context.defaultParallelism))
+
     def _batch(self, function: BatchFunction, result: StructType) -> WorkerBatch:
-        splits = list(spread(self.plan.splits, self.jvm.context.defaultParallelism))
+        splits = self._tasks()
         texts = [DATA_SPLIT.encode(s) for s in splits]
         buckets = None if self.bucket_key is None else [s.bucket for s in splits]
         return WorkerBatch(self.jvm, self.toString(), texts, function, result, buckets)
@@ -217,6 +254,7 @@ class DividedScan(MergeScan):
     ) -> None:
         super().__init__(jvm, session, request, plan)
         self.parts = tuple(parts)
+        self.order = ()  # Spark may read it by two scans
 
     def description(self) -> str:
         return f"PaimonScan[divided] {self.about}"
@@ -253,6 +291,10 @@ class ReducingScan(MergeScan):
 
 class _RuntimeFiltered(PaimonScan):
     """A scan that leaves out partitions while the query runs, by the values on the other side of a join."""
+
+    @cached_property
+    def order(self) -> tuple[str, ...]:
+        return ()  # with fewer splits, tasks may divide them in another way
 
     def filterAttributes(self) -> Any:
         keys = [k for k in self.table.schema.partition_keys if k in self.required.names]

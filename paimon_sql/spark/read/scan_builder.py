@@ -36,7 +36,7 @@ from paimon_core.scan.execution import (
     has_case_twins,
     is_answered_by_partitions,
 )
-from paimon_core.scan.limits import Order, first_rows, top_rows
+from paimon_core.scan.limits import Order, first_rows, sample_of_files, top_rows
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.generated import derived_filter
 from paimon_core.scan.reduction import Reduction
@@ -97,6 +97,7 @@ class PaimonScanBuilder(Proxy):
         self._asked: tuple[Any, Reduction | None] = None, None
         self.limit, self.planned_in = 0, 0.0
         self.order: Order | None = None
+        self.sample: tuple[float, float, int] | None = None  # the bounds of the part, and the seed
 
     def pruneColumns(self, required: Any) -> None:
         # Arrow rows without columns would lose their count: count(*) over a scan reads the first column
@@ -166,6 +167,15 @@ class PaimonScanBuilder(Proxy):
         self.order = order
         return True
 
+    def pushTableSample(self, low: float, high: float, replacing: bool, seed: int, method: Any = None) -> bool:
+        """Take a sample of files for TABLESAMPLE SYSTEM; Spark takes samples of rows itself. Versions of Spark without
+        SYSTEM name no method.
+        """
+        if method is None or str(method) != "SYSTEM" or replacing or not self._is_version:
+            return False
+        self.sample = low, high, seed
+        return True
+
     def isPartiallyPushed(self) -> bool:
         return True
 
@@ -233,7 +243,8 @@ class PaimonScanBuilder(Proxy):
         limit = limit if self.order is None else f", top {self.limit} by {self.order.describe()}"
         follows = derived_filter(self.table.store, conjunction(self.pruning))
         more = "" if follows is None else f", filters of generated columns: {describe(follows)}"
-        return f"{seen}{plan.describe(rows=self.shows_rows)}{changes}, pushed filters: {filters}{more}{limit}"
+        sample = "" if self.sample is None else ", files from {:g} to {:g} by seed {}".format(*self.sample)
+        return f"{seen}{plan.describe(rows=self.shows_rows)}{changes}, pushed filters: {filters}{more}{sample}{limit}"
 
     @cached_property
     def _plan(self) -> Plan:
@@ -242,7 +253,7 @@ class PaimonScanBuilder(Proxy):
         version, began = self.version, time.monotonic()
         found = self.table.plan(version, conjunction(self.pruning), self.derived, is_read=is_read)
         self.planned_in = time.monotonic() - began
-        return found
+        return found if self.sample is None else sample_of_files(self.table.store, found, *self.sample)
 
     def _is_answered(self, predicate: Predicate) -> bool:
         return self._is_version and is_answered_by_partitions(predicate, self.table.schema)
@@ -338,6 +349,7 @@ class PaimonScanBuilder(Proxy):
             classes.SUPPORTS_PUSH_DOWN_REQUIRED_COLUMNS,
             classes.SUPPORTS_PUSH_DOWN_AGGREGATES,
             classes.SUPPORTS_PUSH_DOWN_LIMIT,
+            classes.SUPPORTS_PUSH_DOWN_TABLE_SAMPLE,
             classes.SUPPORTS_PUSH_DOWN_TOP_N,
             classes.SUPPORTS_PUSH_DOWN_CATALYST_FILTERS,
         ]

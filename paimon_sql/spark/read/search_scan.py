@@ -78,7 +78,7 @@ def query_of(table: Table, given: Mapping[str, str]) -> VectorQuery | None:
 
 class SearchScanBuilder(PaimonScanBuilder):
     """Collects the columns and filters of a query on a search. Filters choose the rows that are searched, and Spark
-    evaluates them again; aggregates and limits are Spark's."""
+    evaluates them again; aggregates, limits and samples are Spark's."""
 
     def __init__(
         self,
@@ -98,6 +98,9 @@ class SearchScanBuilder(PaimonScanBuilder):
         return False
 
     def pushLimit(self, limit: int) -> bool:
+        return False
+
+    def pushTableSample(self, low: float, high: float, replacing: bool, seed: int, method: Any = None) -> bool:
         return False
 
     def _scan(self) -> Any:

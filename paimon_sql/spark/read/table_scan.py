@@ -67,7 +67,7 @@ class TableScanBuilder(PaimonScanBuilder):
         wants_all = set(self.required.fieldNames()) >= {f.name for f in self.fields}
         return (
             wants_all
-            and not (self.pruning or self.filters_rows or self.reduction or self.limit)
+            and not (self.pruning or self.filters_rows or self.reduction or self.limit or self.sample)
             and is_streamed(self.jvm)
         )
 

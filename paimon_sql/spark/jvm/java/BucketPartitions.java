@@ -35,17 +35,20 @@ public class BucketPartitions {
 
   /**
    * A batch of a scan of files. Spark asks it several times in a query; each time, its own batches divide the files anew and
-   * broadcast Hadoop's settings anew. `bucketOfFile` is null if the partitions are not divided by bucket.
+   * broadcast Hadoop's settings anew. `bucketOfFile` is null if the partitions are not divided by bucket. With `turns`, the
+   * positions of the files by name, each bucket is one partition, which reads its files in this order.
    */
   public static class Kept implements Batch {
     private final Batch batch;
     private final Map bucketOfFile;
+    private final Map turns;
     private InputPartition[] partitions;
     private PartitionReaderFactory factory;
-    Kept(Batch batch, Map bucketOfFile) { this.batch = batch; this.bucketOfFile = bucketOfFile; }
+    Kept(Batch batch, Map bucketOfFile, Map turns) { this.batch = batch; this.bucketOfFile = bucketOfFile; this.turns = turns; }
     public synchronized InputPartition[] planInputPartitions() {
       if (partitions == null) {
         InputPartition[] found = batch.planInputPartitions();
+        if (turns != null) found = inTurn(found, turns);
         partitions = bucketOfFile == null ? found : ofFiles(found, bucketOfFile);
       }
       return partitions;
@@ -55,13 +58,30 @@ public class BucketPartitions {
       return factory;
     }
     public boolean equals(Object other) {
-      return other instanceof Kept && batch.equals(((Kept) other).batch) && Objects.equals(bucketOfFile, ((Kept) other).bucketOfFile);
+      if (!(other instanceof Kept)) return false;
+      Kept kept = (Kept) other;
+      return batch.equals(kept.batch) && Objects.equals(bucketOfFile, kept.bucketOfFile) && Objects.equals(turns, kept.turns);
     }
     public int hashCode() { return batch.hashCode(); }
   }
 
-  public Batch kept(Batch batch, Map bucketOfFile) {
-    return new Kept(batch, bucketOfFile);
+  public Batch kept(Batch batch, Map bucketOfFile, Map turns) {
+    return new Kept(batch, bucketOfFile, turns);
+  }
+
+  /** One partition of all files, in the order of their positions, and the parts of a file in the order of its rows. */
+  static InputPartition[] inTurn(InputPartition[] partitions, final Map turns) {
+    List all = new ArrayList();
+    for (int i = 0; i < partitions.length; i++) all.addAll(Arrays.asList(((FilePartition) partitions[i]).files()));
+    Collections.sort(all, new Comparator() {
+      public int compare(Object a, Object b) {
+        PartitionedFile one = (PartitionedFile) a;
+        PartitionedFile other = (PartitionedFile) b;
+        int turn = ((Integer) turns.get(one.toPath().getName())).compareTo((Integer) turns.get(other.toPath().getName()));
+        return turn != 0 ? turn : Long.compare(one.start(), other.start());
+      }
+    });
+    return new InputPartition[] {new FilePartition(0, (PartitionedFile[]) all.toArray(new PartitionedFile[0]))};
   }
 
   static InputPartition[] ofFiles(InputPartition[] partitions, Map bucketOfFile) {
