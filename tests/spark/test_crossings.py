@@ -15,8 +15,8 @@ KEYED = "TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1', 'write-only' = 'tr
 
 # the most calls of a statement that has run before, to the JVM and to Python
 MOST = {
-    "aggregate": ("SELECT count(*), sum(a), max(s) FROM t", 50, 30),
-    "insert": ("INSERT INTO t VALUES (1, 1, 1.0, 'x')", 125, 33),
+    "aggregate": ("SELECT count(*), sum(a), max(s) FROM t", 50, 32),
+    "insert": ("INSERT INTO t VALUES (1, 1, 1.0, 'x')", 132, 35),
 }
 
 
