@@ -132,13 +132,13 @@ def test_partitions_of_format_tables(catalog: Any, place: Place) -> None:
     part.sd.location = f"{files.store.root}/elsewhere"
     client.alter_partitions("db", "t", [part])
     Path(files.store.root, "p=b%2Fc").rename(f"{files.store.root}/elsewhere")
-    (split,) = files.plan(Compare("p", "=", "b/c"))
+    (split,) = files.plan(Compare("p", "=", "b/c")).splits
     assert all(path.startswith(f"{files.store.root}/elsewhere/") for path in split.paths)
     with pytest.raises(UnsupportedFeatureError, match=r"\(p = 'b/c'\) of table db\.t cannot be written"):
         add((5, "b/c"))
-    assert len(files.plan()) == 3
+    assert len(files.plan().splits) == 3
     client.drop_partition("db", "t", ["b/c"], False)  # what is not under a key's name is no partition then
-    assert len(files.plan()) == 2
+    assert len(files.plan().splits) == 2
 
 
 def test_listing_without_filters_in_the_metastore(catalog: Any, place: Place) -> None:
