@@ -179,6 +179,7 @@ def test_the_database_sys(spark: Any) -> None:
         "all_table_options",
         "catalog_options",
         "partitions",
+        "running",
         "tables",
     }
     with pytest.raises(PySparkException, match=r"sys.*nope"):
