@@ -19,17 +19,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from paimon_core.dataclass import dataclass
-from paimon_core.errors import AlreadyCommittedError
+from paimon_core.errors import AlreadyCommittedError, MetadataMissingError
 from paimon_core.insert import commit_rows, compact_after_write
 from paimon_core.io.failure import on_certain_failure, on_failure
 from paimon_core.io.side_by_side import beside
 from paimon_core.jobs import Executor, Job, TaskT
 from paimon_core.options import DELETION_VECTORS
 from paimon_core.row_level.key_deletes import key_delete_job
-from paimon_core.row_level.patches import patch_job, remove_patches
+from paimon_core.row_level.patches import Patch, PatchTask, patch_job, remove_patches
 from paimon_core.row_level.removed_rows import RemovedRows, changed_files, marked_rows
 from paimon_core.row_level.rewrites import rewrite_job, rewrites_of
 from paimon_core.row_level.rules import ChangeRules
@@ -101,21 +102,28 @@ class RowLevelStatement:
     def _prepare(self, results: Sequence[ChangesResult]) -> _Prepared:
         store, written = self.table.store, [m for r in results for m in r.messages]
         removed = RemovedRows.merged((f for r in results for f in r.removed), self.rules.once)
-        needs_version = self.rules.by_key or self.rules.patched is not None or removed.by_path
-        if self.rules.patched is not None and self.table.planned is not None:
-            snapshot = self.table.planned.snapshot  # the commit finds files that others have replaced since
-        else:
-            snapshot = latest_for_commit(store) if needs_version else None
-        if self.rules.by_key:
-            return _Prepared([], self._run(key_delete_job(store, snapshot, written)), written)
+        needs_version = self.rules.by_key or removed.by_path
         if self.rules.patched is not None:
             patches = [p for r in results for p in r.patches]
-            return _Prepared(written, self._run(patch_job(store, snapshot, patches, self.rules.patched)), [])
+            return _Prepared(written, self._run(self._patch_job(patches, self.rules.patched)), [])
+        snapshot = latest_for_commit(store) if needs_version else None
+        if self.rules.by_key:
+            return _Prepared([], self._run(key_delete_job(store, snapshot, written)), written)
         changed = changed_files(store, snapshot, removed)
         if store.options[DELETION_VECTORS] and not store.has_primary_key:
             return _Prepared(written, marked_rows(store, snapshot, changed), [])
         rewrites = rewrites_of(store, changed, written)
         return _Prepared(list(rewrites.kept), self._run(rewrite_job(store, rewrites.tasks)), list(rewrites.joined))
+
+    def _patch_job(self, patches: Sequence[Patch], columns: tuple[str, ...]) -> Job[PatchTask, WriteResult]:
+        """Return the job that applies the patches. The planned version saves a request for the latest one: the commit
+        finds files that others have replaced since. If the planned version has expired, its files may still be live.
+        """
+        store = self.table.store
+        if self.table.planned is not None:
+            with suppress(MetadataMissingError):
+                return patch_job(store, self.table.planned.snapshot, patches, columns)
+        return patch_job(store, latest_for_commit(store), patches, columns)
 
     def _run(self, job: Job[TaskT, WriteResult]) -> list[CommitMessage]:
         return self.table.run(self.executor, job) if job.tasks else []

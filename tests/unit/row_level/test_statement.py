@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from paimon_core.clock import now_millis
 from paimon_core.errors import CommitConflictError, CommitUnknownError, PaimonError, SeveralMatchesError, StorageError
 from paimon_core.jobs import Job, ResultT, TaskT
+from paimon_core.maintenance.snapshot_expiry import expire_snapshots, retention_of
 from paimon_core.row_level.rules import merge_rules
 from paimon_core.row_level.statement import RowLevelStatement
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.cache import MetadataCache
 from paimon_core.table import Table
 from tests.support.executors import TextExecutor
 from tests.support.row_changes import Located, Staged, delete, located, task, update
@@ -134,6 +137,19 @@ def test_files_that_were_replaced_while_rows_were_read(
     with pytest.raises(CommitConflictError):
         staged.commit(planned if is_planned else open_table(str(tmp_path)))
     assert files(tmp_path) == kept
+
+
+@pytest.mark.parametrize("table", ["rewritten", "deletion vectors", "data evolution"], indirect=True)
+def test_the_planned_version_may_expire_while_its_files_are_live(table: Table, tmp_path: Path) -> None:
+    planned = table.for_write()
+    staged = update(table, {1})
+    for row in ((5, "e"), (6, "f")):
+        insert(table, [row])
+    now = now_millis() + 1
+    last_only = {"most": 1, "least": 1, "older_than": now}
+    assert expire_snapshots(table.store, retention_of(table.store.options, now, last_only), now) > 0
+    staged.commit(replace(planned, store=replace(planned.store, cache=MetadataCache())))
+    assert read(open_table(str(tmp_path))) == [(1, "new"), *ROWS[1:], (5, "e"), (6, "f")]
 
 
 class SecondFails(TextExecutor):
