@@ -154,7 +154,7 @@ def rows_of(table: Table, version: Any = None) -> list[tuple[Any, ...]]:
 def format_rows(table: FormatTable) -> list[tuple[Any, ...]]:
     """The rows of a format table, sorted."""
     columns = [f.name for f in table.schema.fields]
-    batches = (b for split in table.plan() for b in read_format_split(table.store, split, columns))
+    batches = (b for split in table.plan().splits for b in read_format_split(table.store, split, columns))
     return sorted((tuple(row.values()) for batch in batches for row in batch.to_pylist()), key=repr)
 
 
