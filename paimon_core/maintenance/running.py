@@ -30,6 +30,8 @@ from paimon_core.store.table_store import TableStore
 _FIRST, _EVERY = 5.0, 60.0  # seconds
 _LASTING, _DAY = 600_000, 86_400_000  # milliseconds
 _MOST = 100  # files that are read
+_LARGEST = 2**12  # bytes of a file
+_LAST = 2**47  # milliseconds until the year 6429, which all dates can show
 _JOIN = 10.0  # seconds for the last request
 _LOG = logging.getLogger(__name__)
 
@@ -118,7 +120,7 @@ def _read(store: TableStore, file: FileStatus) -> RunningWork | None:
     """Return the work in a file, None if it has ended, or if the file is not valid."""
     try:
         node = decode_json_object(file.path, store.io.read_bytes(file.path, _LARGEST))
-        return RunningWork(
+        found = RunningWork(
             work=member(node, "work", str, "work"),
             began=member(node, "began", int, file.modified),
             host=member(node, "host", str, ""),
@@ -127,9 +129,7 @@ def _read(store: TableStore, file: FileStatus) -> RunningWork | None:
         )
     except (FileNotFoundError, PaimonError, TypeError):
         return None
-
-
-_LARGEST = 2**12  # bytes of a file
+    return found if 0 <= found.began < _LAST and 0 <= found.process < _LAST else None
 
 
 def _delete_outdated(store: TableStore) -> None:

@@ -241,8 +241,9 @@ def _compactions(found: PaimonTable, _: PageCall) -> Html:
 
 
 def _running(found: PaimonTable) -> Html:
+    zone = found.inner.store.zone
     rows = [
-        (w.work, time_text(local_time(w.began, found.inner.store.zone)), duration((w.seen - w.began) / 1000), w.host)
+        (w.work, time_text(local_time(w.began, zone)), duration(max(0, w.seen - w.began) / 1000), w.host)
         for w in running_work(found.inner.store)
     ]
     return html(

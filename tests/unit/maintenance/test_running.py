@@ -113,3 +113,14 @@ def test_only_some_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         Path(store.paths.running(str(uuid.uuid4()))).write_text(f'{{"work": "w{number}", "began": {number}}}')
     monkeypatch.setattr(running, "_MOST", 3)
     assert len(running_work(store)) == 3
+
+
+@pytest.mark.parametrize("content", ['"began": -9000000000000000', f'"began": {10**18}', f'"process": {10**30}'])
+def test_numbers_that_no_date_or_column_can_show(tmp_path: Path, content: str) -> None:
+    lake = Lake(tmp_path, KEYED)
+    store = lake.table.store
+    Path(store.paths.turn_dir).mkdir()
+    for text in (content, '"work": "valid"'):
+        Path(store.paths.running(str(uuid.uuid4()))).write_text(f"{{{text}}}")
+    assert [row["work"] for row in lake.table.system_table("running").to_pylist()] == ["valid"]
+    assert [row["work"] for row in read_catalog_system_table(lake.catalog, "running").to_pylist()] == ["valid"]
