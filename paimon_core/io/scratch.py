@@ -88,6 +88,9 @@ class ScratchFileIO(DelegatingFileIO):
                 known.add(prefix + child)
                 yield FileStatus(prefix + child, 0 if deeper else len(data), bool(deeper), now_millis())
 
+    def files_below(self, path: str) -> builtins.list[str] | None:
+        return None  # callers list folders, which shows the changes
+
     # -- changes ------------------------------------------------------------------------------------------------------
     def write_bytes(self, path: str, data: bytes) -> None:
         with self._lock:

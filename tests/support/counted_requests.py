@@ -150,7 +150,14 @@ for _name in REQUESTS:
 
 
 class TaggingIO(CountingIO):
-    """A remote storage that gives tags of files, as object stores do. Equal contents have equal tags."""
+    """A remote storage that gives tags of files, as object stores do. Equal contents have equal tags. A folder without
+    files does not exist.
+    """
+
+    def rename_dir(self, source: str, target: str) -> None:
+        if self.inner.exists(target) and not any(self._below(target)):
+            self.inner.delete_dir(target)
+        super().rename_dir(source, target)
 
     def list(self, path: str) -> Iterator[FileStatus]:
         return (
