@@ -63,11 +63,40 @@ def span(name: str, began: int | None = None, **attributes: Attribute | None) ->
             raise
 
 
+class RunningSpan:
+    """A span that has begun, and that another thread may end. `parent` is its `traceparent`, for spans below it."""
+
+    def __init__(self, api: Any, inner: Any) -> None:
+        self._api, self._inner = api, inner
+        self.parent = _traceparent(inner.get_span_context())
+
+    def end(self, error: str | None = None) -> None:
+        """End the span. `error` is the kind of its failure."""
+        if error is not None:
+            self._inner.set_attribute("error.type", error)
+            self._inner.set_status(self._api.Status(self._api.StatusCode.ERROR, error))
+        self._inner.end()
+
+
+def begin_span(name: str, parent: str | None, **attributes: Attribute | None) -> RunningSpan | None:
+    """Begin the span `paimon.NAME` below a `traceparent`, without making it the current one. Return None if no spans
+    are recorded.
+    """
+    api = _api()
+    if api is None:
+        return None
+    with below(parent):
+        return RunningSpan(api, api.get_tracer(_LIBRARY).start_span(_PREFIX + name, attributes=_named(attributes)))
+
+
 def current_parent() -> str | None:
     """Return the current span as the text of W3C's header `traceparent`, for spans of another thread or process."""
     api = _api()
-    found = None if api is None else api.get_current_span().get_span_context()
-    if found is None or not found.is_valid:
+    return None if api is None else _traceparent(api.get_current_span().get_span_context())
+
+
+def _traceparent(found: Any) -> str | None:
+    if not found.is_valid:
         return None
     return f"00-{found.trace_id:032x}-{found.span_id:016x}-{int(found.trace_flags):02x}"
 

@@ -12,11 +12,15 @@ from paimon_core.tracing import are_recorded, below, current_parent, span
 from paimon_sql.spark.jvm.gateway import Jvm
 
 TRACE_PARENT = "paimon.traceparent"
+EXECUTION = "spark.sql.execution.id"  # of Spark: the number of the execution that a thread belongs to
 
 
 def below_caller(jvm: Jvm) -> AbstractContextManager[object]:
-    """Make the span of the statement that calls Python the current span."""
-    return below(jvm.context.getLocalProperty(TRACE_PARENT)) if are_recorded() else nullcontext()
+    """Make the span of the query or the statement that calls Python the current span."""
+    if not are_recorded():
+        return nullcontext()
+    query = jvm.query_spans.get(jvm.context.getLocalProperty(EXECUTION) or "") if jvm.query_spans else None
+    return below(jvm.context.getLocalProperty(TRACE_PARENT) if query is None else query.parent)
 
 
 @contextmanager

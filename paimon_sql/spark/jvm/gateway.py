@@ -20,6 +20,7 @@ from pyspark import SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
 
 from paimon_core.lazy import cached_property
+from paimon_core.tracing import RunningSpan
 from paimon_sql.spark.jvm import classes, java
 from paimon_sql.spark.jvm.hooks import hook, java_type, method, python
 from paimon_sql.spark.jvm.lookup import SparkMembers
@@ -44,6 +45,8 @@ class Jvm(SparkMembers):
         self.gateway = context._gateway
         self._constants: dict[tuple[str, str], Any] = {}
         self._names: set[str] = set()  # of compiled classes
+        self.query_spans: dict[str, RunningSpan] = {}  # by the number of Spark's execution
+        self.follows_queries = False
         ensure_callback_server_started(self.gateway)
         # without this a Java exception raised by a proxy reaches Spark as text
         self.gateway.callback_server_parameters.propagate_java_exceptions = True

@@ -442,6 +442,15 @@ def is_defined(jvm: Jvm) -> bool:
     return _is_under_way(jvm, _DEFINES)
 
 
+def watch_executions(jvm: Jvm, ended: object) -> None:
+    """Call a `Predicate` of Java at the end of each execution: with its number, and `done` or `failed`. Later calls
+    change nothing.
+    """
+    if not jvm.follows_queries:
+        jvm.follows_queries = True
+        jvm.compiled("QueryEnds").watch(jvm.context._jsc.sc(), ended)
+
+
 def _is_under_way(jvm: Jvm, wanted: Iterable[str]) -> bool:
     found = stack_names(jvm)
     return any(name in found for name in wanted)

@@ -44,6 +44,7 @@ from paimon_core.scan.top_by_index import top_by_index
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataField, Kind
 from paimon_core.table import Table
+from paimon_core.tracing import are_recorded
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.files import hadoop_settings, has_s3a
@@ -53,6 +54,7 @@ from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.filters import spark_prunes_soundly, translate_all
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.read.pushdown import aggregates_of, order_of
+from paimon_sql.spark.read.query_spans import begin_query
 from paimon_sql.spark.read.scan import (
     DividedScan,
     LookupScan,
@@ -68,6 +70,7 @@ from paimon_sql.spark.read.scan import (
 from paimon_sql.spark.read.scan_metrics import Planning
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.spans import below_caller
 from paimon_sql.spark.types import read_struct, string_types, to_struct
 
 IS_STREAM = "read.stream"  # our own stream readers set it, so that the table has the columns of its latest version
@@ -249,9 +252,12 @@ class PaimonScanBuilder(Proxy):
     @cached_property
     def _plan(self) -> Plan:
         """The plan, made on first use: all filters must be known by then."""
-        is_read = not self.pruning or not is_explaining(self.jvm)
+        is_read = (not self.pruning and not are_recorded()) or not is_explaining(self.jvm)
         version, began = self.version, time.monotonic()
-        found = self.table.plan(version, conjunction(self.pruning), self.derived, is_read=is_read)
+        if is_read:
+            begin_query(self.jvm)
+        with below_caller(self.jvm):
+            found = self.table.plan(version, conjunction(self.pruning), self.derived, is_read=is_read)
         self.planned_in = time.monotonic() - began
         return found if self.sample is None else sample_of_files(self.table.store, found, *self.sample)
 

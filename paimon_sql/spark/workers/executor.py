@@ -19,7 +19,7 @@ from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
 from paimon_core.store.data.row_tracking import tracking_fields
-from paimon_core.tracing import span
+from paimon_core.tracing import current_parent, span
 from paimon_core.write.compaction.sort_job import SORT_KEY, Curve, SortJob
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import ForeignTable
@@ -55,13 +55,14 @@ class SparkExecutor:
         """
         if job.size is not None and job.size <= self.small:
             return job.run_here()
-        texts, run = job.texts, partial(run_text, job.text_function)
+        texts = job.texts
         if not texts:
             return []
         context = self.session.jvm.context
         context.setJobDescription(job.description)
         try:
             with span("job", description=job.description, tasks=len(texts)):
+                run = partial(run_text, job.text_function, parent=current_parent())
                 return list(map(job.result.decode, run_tasks(self.session.jvm, run, texts, _WORKERS_OF_SQL)))
         except CapturedException as error:
             raise of_worker(error) from error

@@ -39,6 +39,7 @@ from paimon_core.spec.records import Record
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.store.data.time_units import in_microseconds
 from paimon_core.store.table_store import TableStore
+from paimon_core.tracing import below, current_parent, span
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_core.write.writer import open_writer, written
@@ -126,11 +127,12 @@ def delete_function(search: OrphanSearch) -> BatchFunction:
     return _task(_delete, search)
 
 
-def run_text(function: Callable[[str], str], text: str) -> str:
-    """Run a job's function for one item; both are texts."""
+def run_text(function: Callable[[str], str], text: str, parent: str | None = None) -> str:
+    """Run a job's function for one item; both are texts. `parent` is the span of the job."""
     _use_local_dirs()
     try:
-        return function(text)
+        with below(parent), span("task", kind="job", partition=_partition()):
+            return function(text)
     except PaimonError:
         raise
     except Exception as error:
@@ -139,22 +141,40 @@ def run_text(function: Callable[[str], str], text: str) -> str:
 
 def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) -> BatchFunction:
     """Return a function with all arguments bound but the last, the batches. It is pickled as its name and the values; a
-    closure would be pickled as code.
+    closure would be pickled as code. If the driver records spans, the function gets the current one.
     """
-    return partial(_run, partial(function, *values))
+    bound, parent = partial(function, *values), current_parent()
+    return partial(_run, bound) if parent is None else partial(_run, bound, parent=parent)
 
 
-def _run(function: BatchFunction, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _run(
+    function: BatchFunction, batches: Iterator[pa.RecordBatch], parent: str | None = None
+) -> Iterator[pa.RecordBatch]:
     """Run a function. Errors of this package lose their traceback, which Spark would show above the message."""
     keep_imports()
     _use_local_dirs()
     acknowledge_input()
     try:
-        yield from function(batches)
+        kind, table = _described(function)
+        with below(parent), span("task", kind=kind, table=table, partition=_partition()):
+            yield from function(batches)
     except PaimonError as error:
         raise error.with_traceback(None) from None
     except Exception as error:
         raise InternalError.of(error) from None
+
+
+def _described(function: BatchFunction) -> tuple[str | None, str | None]:
+    """Return the kind of a task's function, such as "read", and the name of its table, for spans."""
+    if not isinstance(function, partial):
+        return None, None
+    table = next((each.name for each in function.args if isinstance(each, TableStore)), None)
+    return function.func.__name__.lstrip("_"), table
+
+
+def _partition() -> int | None:
+    context = TaskContext.get()
+    return None if context is None else context.partitionId()
 
 
 def _use_local_dirs() -> None:

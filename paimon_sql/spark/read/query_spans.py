@@ -1,0 +1,49 @@
+"""Spans of queries: from the plan of their first scan of a Paimon table to the end of Spark's execution."""
+
+from __future__ import annotations
+
+from paimon_core.tracing import are_recorded, begin_span
+from paimon_sql.spark.jvm import classes
+from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.hooks import Variant, hook, method
+from paimon_sql.spark.jvm.sessions import watch_executions
+from paimon_sql.spark.proxy import Predicate
+from paimon_sql.spark.spans import EXECUTION, TRACE_PARENT
+
+_MOST = 1000  # more queries do not run at once: Spark has lost the ends of the oldest
+
+
+@hook(
+    "the end of an execution, as listeners of Spark see it",
+    "spans of queries, if the program records spans",
+    Variant.of(
+        "with its error",
+        method(classes.SQL_EXECUTION_END, "executionId", 0),
+        method(classes.SQL_EXECUTION_END, "errorMessage", 0),
+    ),
+    Variant.of("not there"),
+)
+def begin_query(jvm: Jvm) -> None:
+    """Begin the span of the query that the calling thread of Spark executes, unless it has begun. It ends with the
+    execution. Without an execution, or without spans, do nothing.
+    """
+    if not are_recorded():
+        return
+    number = jvm.context.getLocalProperty(EXECUTION)
+    if number is None or number in jvm.query_spans or jvm.variant(begin_query).name == "not there":
+        return
+    watch_executions(jvm, Predicate(jvm, lambda said: _end(jvm, str(said))))
+    begun = begin_span("query", jvm.context.getLocalProperty(TRACE_PARENT))
+    if begun is not None:
+        jvm.query_spans[number] = begun
+    while len(jvm.query_spans) > _MOST:
+        _end(jvm, f"{next(iter(jvm.query_spans))} lost")
+
+
+def _end(jvm: Jvm, said: str) -> bool:
+    """End the span of an execution: its number, and how it ended."""
+    number, result = said.split(" ")
+    begun = jvm.query_spans.pop(number, None)
+    if begun is not None:
+        begun.end(None if result == "done" else result)
+    return True
