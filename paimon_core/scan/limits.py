@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any
-from zlib import crc32
+from typing import TYPE_CHECKING, Any
 
 from paimon_core.dataclass import dataclass
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.runs import sections
 from paimon_core.options import DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
 from paimon_core.scan.plan import Plan
@@ -22,10 +22,15 @@ from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import DataField, DataType, Kind, TimeType
 from paimon_core.store.table_store import TableStore
 
+if TYPE_CHECKING:
+    from hashlib import blake2b
+else:
+    blake2b = ImportedOnCall("hashlib", "blake2b")  # loads OpenSSL
+
 # bounds of these types, if present, have the order of SQL
 _ORDERED = INTEGERS | MOMENTS | {Kind.DATE, Kind.DECIMAL, Kind.VARCHAR}
 _MICROSECONDS = 6
-_NUMBERS = 2**32  # of checksums
+_NUMBERS = 2**32  # of hashes of four bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +95,13 @@ def _ascends(split: DataSplit, schema_id: int, key_types: Sequence[DataType]) ->
 
 def sample_of_files(store: TableStore, plan: Plan, low: float, high: float, seed: int) -> Plan:
     """Return a plan with the files that `seed` gives a number from `low` (included) to `high` (excluded). Numbers are
-    between 0 and 1. Files with rows to merge are kept or left out together.
+    between 0 and 1, from a hash: by CRC32, similar seeds would take the same files, or exactly the others. Files with
+    rows to merge are kept or left out together.
     """
 
     def is_kept(name: str) -> bool:
-        return low <= crc32(f"{seed} {name}".encode()) / _NUMBERS < high
+        digest = blake2b(f"{seed} {name}".encode(), digest_size=4).digest()
+        return low <= int.from_bytes(digest, "big") / _NUMBERS < high
 
     def is_whole(split: DataSplit) -> bool:
         return split.needs_merge or split.kind is not SplitKind.ROWS or store.options[DATA_EVOLUTION]

@@ -31,10 +31,21 @@ def test_parts_of_the_numbers_divide_the_files(tmp_path: Path) -> None:
     assert sample_of_files(store, plan, 0, 0, 7).splits == ()
 
 
-def test_files_that_share_keys_stay_together(tmp_path: Path) -> None:
+def test_each_seed_takes_other_files(tmp_path: Path) -> None:
     store = new_store(tmp_path)
+    files = [data_file(store, i, i, level=5, file_name=f"{i}.parquet") for i in range(100)]
+    Table(store).commit([message(store, *files)], info())
+    plan = planned(store)
+    samples = [names(sample_of_files(store, plan, 0, 0.5, seed)) for seed in range(10)]
+    assert all(10 < len(one & other) < 40 for i, one in enumerate(samples) for other in samples[:i])
+
+
+def test_files_that_share_keys_stay_together(tmp_path: Path) -> None:
+    store = new_store(tmp_path, primary_key="k,p", partition="p", bucket="1")
     files = [data_file(store, p, p + 1, file_name=f"{p}-{i}.parquet") for p in range(40) for i in range(3)]
     Table(store).commit([message(store, *files[p * 3 : p * 3 + 3], p=p) for p in range(40)], info())
-    found = names(sample_of_files(store, planned(store), 0, 0.5, 1))
+    plan = planned(store)
+    assert len(plan.splits) == 40 and all(split.needs_merge for split in plan.splits)
+    found = names(sample_of_files(store, plan, 0, 0.5, 1))
     assert 0 < len(found) < 120
     assert all(len({f"{p}-{i}.parquet" for i in range(3)} & found) in (0, 3) for p in range(40))
