@@ -19,7 +19,8 @@ def names(plan: Plan) -> set[str]:
 
 def test_parts_of_the_numbers_divide_the_files(tmp_path: Path) -> None:
     store = new_store(tmp_path)
-    Table(store).commit([message(store, *(data_file(store, i, i, level=5) for i in range(400)))], info())
+    files = [data_file(store, i, i, level=5, file_name=f"{i}.parquet") for i in range(400)]
+    Table(store).commit([message(store, *files)], info())
     plan = planned(store)
     bounds = (0.0, 0.1, 0.35, 1.0)
     parts = [names(sample_of_files(store, plan, low, high, 7)) for low, high in zip(bounds, bounds[1:], strict=False)]
