@@ -56,6 +56,8 @@ def span(name: str, began: int | None = None, **attributes: Attribute | None) ->
     ) as inner:
         try:
             yield TraceSpan(inner)
+        except GeneratorExit:  # the reader of its rows needs no more, as after a LIMIT
+            raise
         except BaseException as error:
             kind = type(error).__name__
             inner.set_attribute("error.type", kind)

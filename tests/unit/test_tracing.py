@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +48,18 @@ def test_a_failure_has_its_class_and_not_its_text(traces: Traces) -> None:
     assert (found.status.status_code, found.status.description) == (StatusCode.ERROR, "InvalidOptionError")
     assert attributes(found) == {"kind": "UPDATE", "error.type": "InvalidOptionError"}
     assert not found.events
+
+
+def test_rows_of_which_a_reader_takes_some_are_no_failure(traces: Traces) -> None:
+    def rows() -> Iterator[int]:
+        with span("task", kind="read"):
+            yield from range(3)
+
+    some = rows()
+    assert isinstance(some, Generator) and next(some) == 0
+    some.close()
+    (found,) = traces.named("task")
+    assert found.status.status_code is StatusCode.UNSET and attributes(found) == {"kind": "read"}
 
 
 def test_a_parent_of_another_process(traces: Traces) -> None:
