@@ -25,6 +25,7 @@ from paimon_core.io.file_io import FileStatus
 from paimon_core.io.side_by_side import side_by_side
 from paimon_core.spec.json_object import decode_json_object, member
 from paimon_core.spec.paths import is_running_work
+from paimon_core.store.schemas import schema_ids
 from paimon_core.store.table_store import TableStore
 
 _FIRST, _EVERY = 5.0, 60.0  # seconds
@@ -84,7 +85,7 @@ class Announcement:
         path = store.paths.running(str(uuid.uuid4()))
         try:
             _delete_outdated(store)
-            while True:
+            while schema_ids(store.io, store.root):  # a file would make the folder of a dropped table anew
                 store.io.write_bytes(path, self._text())
                 if self._ended.wait(self._every):
                     break

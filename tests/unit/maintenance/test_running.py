@@ -13,6 +13,7 @@ import pytest
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance import running
 from paimon_core.maintenance.running import Announcement, announced, running_work
+from paimon_core.spec.identifier import Identifier
 from paimon_core.store.table_store import TableStore
 from paimon_sql.catalog.system_database import read_catalog_system_table
 from tests.unit.procedures.test_advice import KEYED, Lake
@@ -41,6 +42,17 @@ def test_work_is_seen_until_it_ends(tmp_path: Path) -> None:
         (whole,) = read_catalog_system_table(lake.catalog, "running").to_pylist()
         assert (whole["database_name"], whole["table_name"], whole["work"]) == ("default", "t", "compaction")
     assert running_work(store) == [] and list(Path(store.paths.turn_dir).iterdir()) == []
+
+
+def test_work_on_a_dropped_table_does_not_make_its_folder_anew(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, KEYED)
+    store = lake.table.store
+    lake.catalog.drop_table(Identifier("default", "t"))
+    announcement = Announcement("compaction")
+    announcement.begin(store)
+    assert announcement._thread is not None
+    announcement._thread.join(30)  # it ends by itself
+    assert not announcement._thread.is_alive() and not Path(store.root).exists()
 
 
 def test_short_work_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
