@@ -51,7 +51,7 @@ CHOSEN: Mapping[str, Choice] = {
     # a case takes seconds; the golden tables, the pages and the unit tests use the same code
     "tests/conformance": Choice(of=8),
     "tests/conformance/test_conformance.py::test_the_list_names_cases": WHOLE,
-    "tests/conformance/test_stock_server.py": Choice(of=120),
+    "tests/conformance/test_stock_server.py": NONE,
     "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge": WHOLE,
     # a test kills a process at each of its steps, or waits for it
     "tests/faults": Choice(of=3),
