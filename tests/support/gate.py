@@ -86,7 +86,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/spark/test_golden.py": Choice(of=6),
     "tests/spark/test_golden.py::test_lists_name_what_exists": WHOLE,
     # `make campaign NAME=versions` runs these, too: Spark's hooks differ between its versions
-    "tests/spark/test_hooks.py": Choice(of=3),
+    "tests/spark/test_hooks.py": Choice(cases=2, of=2),
     "tests/spark/test_hooks.py::test_filters": Choice(of=8),
     # a millisecond each
     "tests/spark/test_preprocess_parses.py": Choice(cases=2, of=2),
