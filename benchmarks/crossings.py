@@ -1,4 +1,4 @@
-"""What lies between a statement and its rows: calls between Python and the JVM, Spark jobs, and milliseconds.
+"""Costs of a statement before its rows come: calls between Python and the JVM, Spark jobs, and milliseconds.
 
     crossings.py [--statements REGEX] [--rounds 20] [--lines 0]
 

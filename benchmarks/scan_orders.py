@@ -17,7 +17,8 @@ import paimon_sql
 
 BY_BUCKET = "spark.sql.sources.v2.bucketing.enabled"
 JOIN = "SELECT /*+ MERGE(r) */ l.id, l.s, r.s FROM {0} l JOIN {1} r ON l.id = r.id"
-QUERIES = {  # a query, and one with the same answer that Spark sorts, or whose rows it reads all
+# a query, and another query with the same answer: Spark sorts for it, or reads all rows
+QUERIES = {
     "join by bucket": (JOIN.format("a", "b"), JOIN.format("sorted_a", "sorted_b")),
     "sample of files": (
         "SELECT avg(v) FROM plain TABLESAMPLE SYSTEM (10 PERCENT)",

@@ -1,4 +1,4 @@
-"""Spans of tasks on executors, whose Python workers record spans: they are children of the driver's spans."""
+"""Spans of tasks are children of the driver's spans if the Python workers of executors record spans."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def by_bucket(spark: Any) -> Iterator[Any]:
 
 
 def answers(spark: Any, query: str) -> str:
-    """Return the plan of a query over the tables. Its rows are those of Spark's own."""
+    """Return the plan of a query over the tables. Check that its rows are the rows of plain Spark."""
     of_tables, of_spark = query.format(l=LEFT, r=RIGHT), query.format(l=f"of_{LEFT}", r=f"of_{RIGHT}")
     rows = sorted(map(str, spark.sql(of_tables).collect()))
     assert rows == sorted(map(str, spark.sql(of_spark).collect())) != []
@@ -98,7 +98,7 @@ def test_floats_are_sorted(by_bucket: Any) -> None:
 
 @since(4, 2, "Spark 4.1 has no TABLESAMPLE SYSTEM")
 def test_samples_of_files(spark: Any) -> None:
-    """Rows come from whole files, counts from metadata are those of the sample, and samples of rows are Spark's."""
+    """SYSTEM takes whole files, and counts from metadata count them only. Spark takes samples of rows."""
     spark.sql("CREATE TABLE s (id BIGINT, part INT) PARTITIONED BY (part)")
     spark.sql("INSERT INTO s SELECT id, CAST(id % 40 AS INT) FROM range(4000)")
     sample = spark.sql("SELECT part, count(*) FROM s TABLESAMPLE SYSTEM (50 PERCENT) GROUP BY part").collect()

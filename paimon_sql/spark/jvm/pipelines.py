@@ -32,7 +32,9 @@ def puts_off_truncation(jvm: Jvm, table: str) -> bool:
     """Return whether a pipeline empties a table in this thread to refresh a materialized view. Then the rows that it
     appends next are to replace the old ones: see `replaces_view`. `table` is a name with its catalog and database.
     """
-    return jvm.variant(puts_off_truncation).name != _NONE and bool(jvm.compiled(_SOURCE).putsOff(table))
+    if not is_pipeline(jvm) or jvm.variant(puts_off_truncation).name == _NONE:
+        return False
+    return bool(jvm.compiled(_SOURCE).putsOff(table))
 
 
 def replaces_view(jvm: Jvm, table: str) -> bool:

@@ -206,7 +206,7 @@ def test_the_columns_of_a_dry_run_in_python(tmp_path: Path) -> None:
 # -- operations on versions: a trial in memory says what the operation then deletes ------------------------------------
 @pytest.fixture(scope="module", params=["keyed", "append"])
 def history(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of which each compaction replaces files, with tags, a branch and a consumer."""
+    """A table with tags, a branch and a consumer. Each compaction replaces some of its files."""
     root = tmp_path_factory.mktemp(request.param)
     lake = Lake(root, KEYED if request.param == "keyed" else OPTIONS)
     for n in range(4):

@@ -21,7 +21,7 @@ ROWS, BATCHES = 4000, 5
 
 @pytest.fixture
 def table(lake: PaimonCatalog, monkeypatch: pytest.MonkeyPatch) -> PaimonTable:
-    """A table of one bucket with overlapping runs, of which every section is large."""
+    """A table of one bucket. Its runs overlap, and every section is large."""
     schema = pa.schema([("id", pa.int64()), ("batch", pa.int32()), ("text", pa.string())])
     made = lake.create_table("shop.t", schema, primary_key="id", options={"bucket": "1", "write-only": "true"})
     chosen = np.random.default_rng(7)

@@ -19,13 +19,14 @@ import scala.collection.Iterator;
  * start: they take the rows that they have read before only once more.
  */
 public class ViewRefreshes {
-  private static final String EMPTIES = "org.apache.spark.sql.pipelines.graph.DatasetManager";
   private static final String APPENDS = "org.apache.spark.sql.pipelines.graph.BatchTableWrite";
   private final Set putOff = ConcurrentHashMap.newKeySet();
 
-  /** Whether this thread empties a view for a pipeline. The next rows that a pipeline appends to it replace the others. */
+  /**
+   * Whether a table that this thread empties for a pipeline is a view. The next rows that a pipeline appends to it replace
+   * the others.
+   */
   public boolean putsOff(String table) throws ReflectiveOperationException {
-    if (!runs(EMPTIES)) return false;
     Boolean view = isView(table);
     if (view == null || !view.booleanValue()) {
       putOff.remove(table);
