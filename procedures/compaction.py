@@ -1,5 +1,5 @@
-"""`CALL sys.compact`, `sys.compact_database`, `sys.rescale` and `sys.compact_manifest`: rewrite rows with one task per
-bucket, or manifests.
+"""`CALL sys.compact`, `sys.compact_database`, `sys.materialize_deletion_vectors`, `sys.rescale` and
+`sys.compact_manifest`: rewrite rows with one task per bucket, or manifests.
 """
 
 from __future__ import annotations
@@ -39,6 +39,13 @@ from paimon_core.tracing import span
 from paimon_core.write.bucket_moves import postponed_files
 from paimon_core.write.compaction.clustering import cluster_units, clustered, clustering_curve, is_clustered
 from paimon_core.write.compaction.job import compaction_job, live_buckets, planned_compaction
+from paimon_core.write.compaction.materialize import (
+    check_materializes,
+    marked_parts,
+    materialize_job,
+    replaced_files,
+    without_vectors,
+)
 from paimon_core.write.compaction.sort_job import Curve, check_order, replacing, sort_job
 from paimon_sql.catalog.listing import of_each
 from paimon_sql.procedures.arguments import call_options, column_named, columns_named, given, idle_millis
@@ -195,7 +202,7 @@ def compact(
         chosen = idle_partitions(target, snapshot, chosen, idle_millis(partition_idle_time))
     work = _Compaction(context.executor, target, snapshot, chosen, strategy, numbers, order)
     if dry_run:
-        return _dry_run(kind, work)
+        return _planned_rows("compact", target.store, kind.planned(work))
     with span("compaction", table=target.name):
         messages = kind.compact(work)
         if messages:
@@ -203,14 +210,49 @@ def compact(
     return [(True,)]
 
 
-def _dry_run(kind: _Kind, work: _Compaction) -> Rows:
-    """Return a row for each bucket that a compaction would rewrite."""
+def _planned_rows(work: str, store: TableStore, planned: _Planned) -> Rows:
+    """Return a row for each bucket, or part of a bucket, that would be written anew."""
     rows = []
-    for bucket, files, result in kind.planned(work):
+    for bucket, files, result in planned:
         size, count = (sum(getattr(f, name) for f in files) for name in ("file_size", "row_count"))
-        place = partition_text(work.table.store, bucket.partition), bucket.bucket
-        rows.append(("compact", *place, len(files), size, count, result))
+        place = partition_text(store, bucket.partition), bucket.bucket
+        rows.append((work, *place, len(files), size, count, result))
     return DryRunRows(sorted(rows, key=lambda row: row[1:3]))
+
+
+@procedure(result="boolean")
+def materialize_deletion_vectors(
+    context: ProcedureContext,
+    table: str,
+    partitions: str | None = None,
+    options: str | None = None,
+    where: str | None = None,
+    dry_run: bool = False,
+) -> Rows:
+    """Write the files with deleted rows anew without these rows, and drop their deletion vectors, in an append table,
+    or in some partitions: named partitions (`dt=2024-01-01;dt=2024-01-02`), or partitions that satisfy `where`.
+
+    In a table with data evolution `compact` keeps deleted rows. There, the other rows of these files get new row ids,
+    and global indexes that cover them are dropped. `options` (`key=value,…`) override the table's options for this
+    call. The result is true. With `dry_run` nothing changes: the result has a row for each part of a partition that
+    would be written.
+    """
+    target = context.load_table(table).with_options({WRITE_ONLY.key: "false"} | call_options(options))
+    target.check_writable()
+    check_materializes(target.store)
+    snapshot = latest_for_read(target.store)  # the commit checks that the files are still there
+    chosen = chosen_partitions(context, target, snapshot, partitions, where)
+    parts = marked_parts(target.store, live_buckets(target.store, snapshot, chosen))
+    if dry_run:
+        planned = ((part, replaced_files(target.store, part), "without deleted rows") for part in parts)
+        return _planned_rows("materialize_deletion_vectors", target.store, planned)
+    if parts:
+        with span("compaction", table=target.name):
+            messages = target.run(context.executor, materialize_job(target.store, parts))
+            with on_failure(lambda: target.abort(messages)):
+                messages = without_vectors(target.store, parts, messages)
+            target.commit_or_abort(messages, CommitInfo(user=target.new_commit_user()))
+    return [(True,)]
 
 
 @procedure(result="string")

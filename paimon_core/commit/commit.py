@@ -43,7 +43,7 @@ from paimon_core.commit.attempt import Attempt, author
 from paimon_core.commit.changes import CommitChange, Delta, Overwrite, changes_of
 from paimon_core.commit.conflicts import find_conflict
 from paimon_core.commit.draft import CommitInfo, Draft, write_draft
-from paimon_core.commit.global_indexes import outdated_indexes, stale_indexes
+from paimon_core.commit.global_indexes import indexes_of_removed_rows, outdated_indexes, stale_indexes
 from paimon_core.commit.once import OnceGuard, UnrecordedGuard, guard_of
 from paimon_core.commit.other_writers import find_carried, is_replaced
 from paimon_core.commit.planned import check_planned
@@ -444,7 +444,8 @@ def _attempt(store: TableStore, change: CommitChange, latest: Snapshot | None) -
     entries, indexes = change.against(live), index_entries(store, latest)
     changed = [*change.index_against(indexes), *outdated_indexes(store, change, indexes, entries)]
     deleted = {e.file.file_name for e in changed if e.kind is FileKind.DELETE}
-    changed += [e for e in stale_indexes(indexes, entries) if e.file.file_name not in deleted]
+    outdated = [*stale_indexes(indexes, entries), *indexes_of_removed_rows(store, indexes, entries)]
+    changed += [e for e in outdated if e.file.file_name not in deleted]
     return Attempt(
         store=store,
         change=change,

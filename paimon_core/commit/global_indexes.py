@@ -3,6 +3,7 @@
 1. A new index file covers only existing rows. No other file of the same type and column covers them.
 2. No other commit has written the column of these rows since the index was made.
 3. If a change writes the column of existing rows, the indexes of the partition are outdated.
+4. If a change removes rows, because it writes them anew with other ids, the indexes that cover them are outdated.
 
 An index of a bucket with keys (`pk-btree.index.columns` and its like) covers the data files of one level. Once the
 level changes, the index no longer fits, and the snapshot must not refer to it. Without an index, readers scan the
@@ -17,8 +18,9 @@ from dataclasses import replace
 
 from paimon_core.commit.attempt import Attempt, Conflict
 from paimon_core.commit.changes import CommitChange
+from paimon_core.commit.range_conflicts import removed_rows
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_core.options import GLOBAL_INDEX_UPDATE_ACTION
+from paimon_core.options import DATA_EVOLUTION, GLOBAL_INDEX_UPDATE_ACTION
 from paimon_core.spec.index_manifest import GlobalIndexMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry
 from paimon_core.spec.row_ranges import is_blob, is_part
@@ -58,6 +60,19 @@ def outdated_indexes(
             "the indexes of the partitions that are updated."
         )
     return [replace(e, kind=FileKind.DELETE) for e in outdated]
+
+
+def indexes_of_removed_rows(
+    store: TableStore, before: Iterable[IndexManifestEntry], entries: Sequence[ManifestEntry]
+) -> list[IndexManifestEntry]:
+    """Return DELETE entries for the global indexes in `before` that cover rows that `entries` remove."""
+    removed = removed_rows(entries) if store.options[DATA_EVOLUTION] else {}
+    covering = [(e, m) for e in before if e.partition in removed and (m := e.file.global_index) is not None]
+    return [
+        replace(e, kind=FileKind.DELETE)
+        for e, m in covering
+        if m.source_meta is None and without([_span(m)], removed[e.partition]) != [_span(m)]
+    ]
 
 
 def global_index_conflict(attempt: Attempt) -> Conflict | None:

@@ -3,6 +3,8 @@
 1. It has exactly the rows of a live range, as all files of the range have. A `.blob` or `.vector.FORMAT` file may have
    a part of these rows.
 2. No other commit has written one of its columns since the version that the writer read.
+
+A commit that removes rows, because it writes them anew with other ids, removes all files of their row range.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from paimon_core.commit.attempt import Attempt, Conflict
 from paimon_core.options import DATA_EVOLUTION
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry
 from paimon_core.spec.row_ranges import is_part
+from paimon_core.store.indexes.global_indexes import joined, without
 
 Bounds = tuple[int, int]  # the first row id, and the first one after the range
 
@@ -28,10 +31,15 @@ def range_conflict(attempt: Attempt) -> Conflict | None:
     if not attempt.store.options[DATA_EVOLUTION]:
         return None
     added = [e for e in entries if e.kind is FileKind.ADD and e.file.first_row_id is not None]
-    if not added:
+    removed = removed_rows(entries)
+    if not added and not removed:
         return None
     deleted = {e.identifier for e in entries if e.kind is FileKind.DELETE}
     kept = _by_partition(e for i, e in attempt.live.items() if i not in deleted and e.file.first_row_id is not None)
+    for partition, spans in removed.items():
+        reason = _left_behind(kept.get(partition, []), spans)
+        if reason is not None:
+            return Conflict(reason)
     for partition, new in _by_partition(added).items():
         (files, parts), (new_files, new_parts) = _without_parts(kept.get(partition, [])), _without_parts(new)
         reason = (
@@ -42,6 +50,25 @@ def range_conflict(attempt: Attempt) -> Conflict | None:
         )
         if reason is not None:
             return Conflict(reason)
+    return None
+
+
+def removed_rows(entries: Iterable[ManifestEntry]) -> dict[bytes, list[Bounds]]:
+    """Return the rows with ids that entries remove from each partition, as ordered spans."""
+    whole = [e for e in entries if e.file.first_row_id is not None and not is_part(e.file)]
+    gone, there = (_by_partition(e for e in whole if e.kind is kind) for kind in (FileKind.DELETE, FileKind.ADD))
+    spans = {p: without(joined(map(_bounds, of)), joined(map(_bounds, there.get(p, ())))) for p, of in gone.items()}
+    return {partition: of for partition, of in spans.items() if of}
+
+
+def _left_behind(kept: Iterable[DataFileMeta], spans: Sequence[Bounds]) -> str | None:
+    for file in kept:
+        first, end = _bounds(file)
+        if any(first < high and low < end for low, high in spans):
+            return (
+                f"file {file.file_name} has values of rows {first} to {end - 1}, which this commit writes anew: "
+                "another commit has written them meanwhile"
+            )
     return None
 
 

@@ -251,11 +251,14 @@ def _small_files(figures: Figures) -> Iterator[Advice]:
 def _deleted_rows(figures: Figures) -> Iterator[Advice]:
     """Deletion vectors that hide many rows of the files."""
     rows = pc.sum(figures.files["rows"]).as_py() or 0
+    compact = "{call}.compact(table => {name}, compact_strategy => 'full')"
+    if figures.options[DATA_EVOLUTION]:
+        compact = "{call}.materialize_deletion_vectors(table => {name})"
     if rows and figures.deleted >= MANY_DELETED * rows:
         yield Advice(
             f"{figures.deleted} of {rows} rows in data files are deleted",
             "deleted rows are read and skipped, and keep their space",
-            "{call}.compact(table => {name}, compact_strategy => 'full')",
+            compact,
         )
 
 

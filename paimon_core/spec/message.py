@@ -38,6 +38,10 @@ class BucketState:
         """The number of rows in the data files, before they are merged."""
         return sum(f.row_count for f in self.files)
 
+    def unchanged(self) -> CommitMessage:
+        """Return the message of no changes of the bucket."""
+        return CommitMessage(partition=self.partition, bucket=self.bucket, total_buckets=self.total_buckets)
+
     def deleted(self) -> CommitMessage:
         """Return the message of a write that deletes all files of the bucket."""
         return CommitMessage(

@@ -57,3 +57,8 @@ def test_columns_of_their_own(engines: Engines, first: str) -> None:
     engines.both(FILES)
     engines.run(second, "UPDATE t SET n = 5 WHERE k = 4")
     engines.both("SELECT v FROM t WHERE n = 5", [["new"]])
+    engines.run(first, "DELETE FROM t WHERE k = 3")
+    engines.run("ours", "CALL sys.materialize_deletion_vectors(table => 't')")
+    engines.both("SELECT k, v, n, _ROW_ID FROM t", [[4, "new", 5, 4]])
+    engines.run(second, "UPDATE t SET n = 6 WHERE _ROW_ID = 4", "INSERT INTO t VALUES (5, 'e', 7)")
+    engines.both("SELECT k, v, n, _ROW_ID FROM t", [[4, "new", 6, 4], [5, "e", 7, 5]])

@@ -78,6 +78,10 @@ STEPS: list[str | tuple[str, str]] = [
     "INSERT INTO e VALUES (1, 'x'), (2, 'y')",
     "CALL sys.create_global_index(table => 'e', index_column => 'id', index_type => 'btree')",
     "CALL sys.drop_global_index(table => 'e', index_column => 'id', index_type => 'btree')",
+    "CREATE TABLE d (id INT, v STRING) TBLPROPERTIES ('deletion-vectors.enabled' = 'true', " + TRACKED + ")",
+    "INSERT INTO d VALUES (1, 'x'), (2, 'y')",
+    "DELETE FROM d WHERE id = 1",
+    "CALL sys.materialize_deletion_vectors(table => 'd')",
     "CREATE TABLE users (id INT, name STRING, at INT, day STRING, PRIMARY KEY (day, id) NOT ENFORCED)"
     f" PARTITIONED BY (day) WITH ('chain-table.enabled' = 'true', 'bucket' = '1', 'sequence.field' = 'at', {DAYS})",
     "CALL sys.create_branch('users', 'full')",

@@ -26,14 +26,16 @@ _ENDING = ".blob"
 
 
 class BlobColumnWriter:
-    """The `.blob` files of one column. The writer fetches the values that descriptors refer to. Without a `target`
-    (bytes), files do not end at a size.
+    """The `.blob` files of one column. The writer fetches the values that descriptors refer to, except for `stored`
+    values, which were in the table before. Without a `target` (bytes), files do not end at a size.
     """
 
-    def __init__(self, store: TableStore, field: DataField, paths: NewPaths, target: int | None):
+    def __init__(
+        self, store: TableStore, field: DataField, paths: NewPaths, target: int | None, *, stored: bool = False
+    ):
         self._store, self._field, self._new_paths = store, field, paths
         self._target = None if target is None else store.options[BLOB_TARGET_FILE_SIZE] or target
-        self._blobs = DescribedBlobs.of(store)
+        self._blobs = None if stored else DescribedBlobs.of(store)
         self._file: BlobFileWriter | None = None
         self._path = ""
         self._finished: list[DataFileMeta] = []
@@ -47,7 +49,8 @@ class BlobColumnWriter:
         """Add the values of rows. Values that are not marked as `written` stay in older files. Raises
         `InvalidDataError`.
         """
-        values = self._blobs.resolved(values)
+        if self._blobs is not None:
+            values = self._blobs.resolved(values)
         while len(values):
             file = self._open()
             count = len(values) if self._target is None else file.room(values, self._target)

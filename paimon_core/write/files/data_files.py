@@ -53,7 +53,8 @@ class FileRole:
     number.
 
     `columns` are the names of the files' columns, or None for all columns of the table. If `has_vectors`, they are
-    VECTOR columns that get files of their own.
+    VECTOR columns that get files of their own. `stored`: the rows were in the table before, so that no BLOB value is a
+    descriptor, whatever its bytes are.
     """
 
     level: int = 0
@@ -61,6 +62,7 @@ class FileRole:
     sequence_start: int = 0
     columns: tuple[str, ...] | None = None
     has_vectors: bool = False
+    stored: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,7 @@ class DataFileWriter:
         if role.has_vectors:
             self._target = store.options[VECTOR_TARGET_FILE_SIZE] or 10 * self._target
         self._own_ending = self._ending = file_ending(self._options)
-        self._blobs = [BlobColumnWriter(store, f, self._paths_to_come, self._target) for f in blobs]
+        self._blobs = [BlobColumnWriter(store, f, self._paths_to_come, self._target, stored=role.stored) for f in blobs]
         of_vectors = replace(role, columns=tuple(vectors), has_vectors=True)
         self._vectors = DataFileWriter(store, bucket_dir, of_vectors) if vectors else None
         self._next_sequence = role.sequence_start
