@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -78,6 +79,42 @@ class RunningSpan:
             self._inner.set_attribute("error.type", error)
             self._inner.set_status(self._api.Status(self._api.StatusCode.ERROR, error))
         self._inner.end()
+
+
+class RunningSpans:
+    """Spans that have begun, by key. Threads may begin and end them: of a key, one span at a time. If more than `most`
+    run, the oldest ends as lost.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._spans: dict[str, RunningSpan] = {}
+
+    def begin(self, key: str, begin: Callable[[], RunningSpan | None]) -> None:
+        """Begin a span, unless one of this key has begun."""
+        lost: list[RunningSpan] = []
+        with self._lock:
+            begun = None if key in self._spans else begin()
+            if begun is not None:
+                self._spans[key] = begun
+            while len(self._spans) > self._most:
+                lost.append(self._spans.pop(next(iter(self._spans))))
+        for old in lost:
+            old.end("lost")
+
+    def get(self, key: str) -> RunningSpan | None:
+        """Return the span of a key."""
+        return self._spans.get(key)
+
+    def end(self, key: str, error: str | None = None) -> None:
+        """End the span of a key, if one has begun. `error` is the kind of its failure."""
+        with self._lock:
+            begun = self._spans.pop(key, None)
+        if begun is not None:
+            begun.end(error)
+
+    def __len__(self) -> int:
+        return len(self._spans)
 
 
 def begin_span(name: str, parent: str | None, **attributes: Attribute | None) -> RunningSpan | None:

@@ -14,6 +14,7 @@ from paimon_core.options import CHAIN_TABLE, PARTITION_DEFAULT_NAME, SCAN_DELTA_
 from paimon_core.scan.chain import has_full_partition, is_chain, splits_to_fill
 from paimon_core.spec.snapshot import Operation
 from paimon_core.spec.split import DataSplit
+from paimon_core.store.features import check_selectable
 from paimon_core.table import Table
 from paimon_sql.procedures.arguments import partition_specs
 from paimon_sql.procedures.registry import DryRunRows, ProcedureContext, Rows, procedure
@@ -43,6 +44,7 @@ def compact_chain_table(
     exists = has_full_partition(target.store, wanted)
     splits = [] if exists and not overwrite else splits_to_fill(target.store, wanted, again=exists)
     if dry_run:
+        check_selectable(target.store)
         return _merged_rows(splits, partition)
     if not splits:
         return [(False,)]

@@ -4,11 +4,13 @@ catalogs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, TableNotFoundError
 from paimon_core.maintenance.copying import adopt_schemas, check_takes_files, copy_files
 from paimon_core.options import BUCKET, FILE_FORMAT
@@ -16,16 +18,26 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import LENDING
 from paimon_core.store.features import check_selectable
-from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.manifests import live_files
+from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.schemas import create_schema, list_schemas
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SYSTEM_DATABASE, SupportsDatabases
-from paimon_sql.catalog.listing import of_some, tables_of
+from paimon_sql.catalog.listing import UNREADABLE, of_some, tables_of
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.procedures.arguments import check_parallelism, given, table_options
+from paimon_sql.procedures.dry_runs import rows_of_partitions
 from paimon_sql.procedures.file_tasks import copying
 from paimon_sql.procedures.partition_choice import chosen_partitions
-from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, has_table, load_table, procedure
+from paimon_sql.procedures.registry import (
+    DryRunRows,
+    Int,
+    ProcedureContext,
+    Rows,
+    has_table,
+    load_table,
+    procedure,
+)
 
 _FORMATS = ("parquet", "orc", "avro")
 _FIXED = (BUCKET.key, "path")  # always as in the source: its files are in its buckets
@@ -49,6 +61,7 @@ def clone(
     meta_only: bool = False,
     clone_if_exists: bool = True,
     target_table_conf: str | None = None,
+    dry_run: bool = False,
 ) -> Rows:
     """Clone a table (`database`, `table` to `target_database`, `target_table`), all tables of a database (to
     `target_database`), or all tables of a catalog: each as `copy` does, so that the call can be repeated.
@@ -58,7 +71,9 @@ def clone(
     `excluded_tables` leaves some out. Tables are cloned with the rows of the partitions that satisfy `where`; with
     `meta_only` without rows. `clone_if_exists => false` skips tables that exist. New tables get the options
     `target_table_conf` (`key=value`), and write new files in `prefer_file_format`. The result has the numbers of cloned
-    and skipped tables. If a table of several cannot be cloned, it is counted, and logged with the reason.
+    and skipped tables. If a table of several cannot be cloned, it is counted, and logged with the reason. With
+    `dry_run` nothing changes: the result has the rows of a dry run of `copy` for each table, and for each table that is
+    skipped or cannot be cloned a row with the reason.
     """
     check_parallelism(parallelism)
     if clone_from.strip().lower() != "paimon":
@@ -69,16 +84,11 @@ def clone(
     options = _options(target_table_conf, prefer_file_format)
     source, target = (_catalog(context, text) for text in (catalog_conf, target_catalog_conf))
     pairs = list(_pairs(source, given(database), given(table), given(target_database), given(target_table)))
-    if given(table) is None:
-        pairs = _chosen(pairs, _names(included_tables), _names(excluded_tables))
-    elif given(included_tables) or given(excluded_tables):
-        raise InvalidOptionError(
-            "included_tables and excluded_tables choose tables of a database, but this call clones one table: leave "
-            "them out."
-        )
-    if not pairs:
-        raise TableNotFoundError("There is no table to clone: check database, included_tables and excluded_tables.")
+    pairs = _chosen(pairs, _names(included_tables), _names(excluded_tables), is_one=given(table) is not None)
     targets = {here: there for here, there in pairs if clone_if_exists or not has_table(target, there)}
+    if dry_run:
+        call = _Clone(context, source, target, where, meta_only, clone_if_exists)
+        return DryRunRows(row for pair in pairs for row in _planned_clone(call, *pair, raises=len(pairs) == 1))
 
     def clone_one(here: Identifier) -> None:
         found = load_table(source, here).in_zone(context.zone)
@@ -90,6 +100,39 @@ def clone(
     done = of_some(targets, clone_one, "cloned")
     failed = f", Failed: {len(targets) - len(done)}" if len(done) < len(targets) else ""
     return [(f"Clone finished. Success: {len(done)}, Skipped: {len(pairs) - len(targets)}{failed}",)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Clone:
+    """The arguments of a call of `clone` that decide what is copied."""
+
+    context: ProcedureContext
+    source: SupportsDatabases
+    target: SupportsDatabases
+    where: str | None
+    meta_only: bool
+    clone_if_exists: bool
+
+
+def _planned_clone(call: _Clone, here: Identifier, there: Identifier, *, raises: bool) -> Iterable[tuple[Any, ...]]:
+    """Return the rows of a dry run for one table. `raises`: raise the error of a table that cannot be cloned."""
+    work = f"clone {here}"
+    exists = has_table(call.target, there)
+    if exists and (call.meta_only or not call.clone_if_exists):
+        return [(work, None, None, 0, 0, None, f"skipped: {there} exists")]
+    try:
+        found = load_table(call.source, here).in_zone(call.context.zone)
+        if call.meta_only:
+            return [_created(work, there)]
+        return planned_copy(call.context, work, found, call.target, there, call.where)
+    except UNREADABLE as error:
+        if raises:
+            raise
+        return [(work, None, None, None, None, None, str(error))]
+
+
+def _created(work: str, name: Identifier) -> tuple[Any, ...]:
+    return work, None, None, 0, 0, None, f"creates {name} without rows"
 
 
 def _options(target_table_conf: str | None, prefer_file_format: str | None) -> dict[str, str]:
@@ -138,25 +181,44 @@ def _names(text: str | None) -> frozenset[str]:
 
 
 def _chosen(
-    pairs: Sequence[tuple[Identifier, Identifier]], included: frozenset[str], excluded: frozenset[str]
+    pairs: list[tuple[Identifier, Identifier]], included: frozenset[str], excluded: frozenset[str], *, is_one: bool
 ) -> list[tuple[Identifier, Identifier]]:
+    """Return the pairs that the call selects. `is_one`: it names one table. Raises `InvalidOptionError`,
+    `TableNotFoundError`.
+    """
+    if is_one and (included or excluded):
+        raise InvalidOptionError(
+            "included_tables and excluded_tables choose tables of a database, but this call clones one table: leave "
+            "them out."
+        )
+    if is_one:
+        return pairs
     known = {str(here) for here, _ in pairs}
     unknown = sorted((included | excluded) - known)
     if unknown:
         raise TableNotFoundError(f"There is no table {unknown[0]!r} to clone; there are {', '.join(sorted(known))}.")
-    return [p for p in pairs if (not included or str(p[0]) in included) and str(p[0]) not in excluded]
+    chosen = [p for p in pairs if (not included or str(p[0]) in included) and str(p[0]) not in excluded]
+    if not chosen:
+        raise TableNotFoundError("There is no table to clone: check database, included_tables and excluded_tables.")
+    return chosen
 
 
 @procedure(result="boolean")
-def copy(context: ProcedureContext, source_table: str, target_table: str, where: str | None = None) -> Rows:
+def copy(
+    context: ProcedureContext, source_table: str, target_table: str, where: str | None = None, dry_run: bool = False
+) -> Rows:
     """Copy a table to a new one: its schema, options and files, without its history. If the target exists, partitions
     that get rows are replaced; the target must have the same keys, buckets and columns.
 
     Both tables may be in any Paimon catalog of the session (`catalog.database.table`). `where` is a condition on
-    partition columns only, such as `dt >= '2024-01-01' AND hh = 10`. The result is true.
+    partition columns only, such as `dt >= '2024-01-01' AND hh = 10`. The result is true. With `dry_run` nothing
+    changes: the result has a row for each partition that would be copied, and for each partition of the target that
+    would be removed, with its data files, bytes and rows.
     """
     source = load_table(*context.find(source_table)).in_zone(context.zone)
     catalog, identifier = context.find(target_table)
+    if dry_run:
+        return planned_copy(context, "copy", source, catalog, identifier, where)
     copy_table(context, source, catalog, identifier, where)
     return [(True,)]
 
@@ -181,6 +243,28 @@ def copy_table(
     target.commit(messages, CommitInfo(user=target.new_commit_user(), operation=Operation.WRITE))
 
 
+def planned_copy(
+    context: ProcedureContext,
+    work: str,
+    source: Table,
+    catalog: SupportsDatabases,
+    identifier: Identifier,
+    where: str | None,
+) -> DryRunRows:
+    """Return the rows of a dry run of `copy_table`. Raises as `copy_table`."""
+    check_selectable(source.store)
+    snapshot = source.latest_snapshot()
+    copied = live_files(source.store, snapshot, chosen_partitions(context, source, snapshot, None, where)).values()
+    rows = rows_of_partitions(work, source.store, copied, f"copied to {identifier}")
+    if not has_table(catalog, identifier):
+        return rows or DryRunRows([_created(work, identifier)])
+    target = load_table(catalog, identifier)
+    _check_replaces(source, target)
+    replaced = only_partitions(target.schema.partition_fields, {entry.partition for entry in copied})
+    removed = live_files(target.store, target.latest_snapshot(), replaced).values() if copied else ()
+    return DryRunRows([*rows, *rows_of_partitions(work, target.store, removed, f"removed from {identifier}")])
+
+
 def create_alike(
     source: Table, catalog: SupportsDatabases, identifier: Identifier, options: Mapping[str, str]
 ) -> Table:
@@ -201,13 +285,18 @@ def create_alike(
 
 def _replace(context: ProcedureContext, source: Table, target: Table, which: PartitionFilter) -> None:
     """Replace partitions of a table by the partitions of another table."""
-    if source.store.root == target.store.root:
-        raise InvalidOptionError(f"Table {source.name} cannot be copied into itself.")
-    target.check_writable()
-    check_takes_files(source.store, target.store)
+    _check_replaces(source, target)
     snapshot = source.latest_snapshot()
     schemas = adopt_schemas(source.store, snapshot, target.store)
     messages = copy_files(source.store, snapshot, target.store, which, schemas, copying(context))
     if messages:
         info = CommitInfo(user=target.new_commit_user(), operation=Operation.OVERWRITE)
         target.commit(messages, info, Overwrite(dynamic=True))
+
+
+def _check_replaces(source: Table, target: Table) -> None:
+    """Raise the error for a table that cannot replace partitions of another one."""
+    if source.store.root == target.store.root:
+        raise InvalidOptionError(f"Table {source.name} cannot be copied into itself.")
+    target.check_writable()
+    check_takes_files(source.store, target.store)

@@ -30,6 +30,7 @@ from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
 from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.store.ddl.schema_changes import SetOption
+from paimon_core.store.features import check_selectable
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import latest_for_read
@@ -212,6 +213,7 @@ def compact(
 
 def _planned_rows(work: str, store: TableStore, planned: _Planned) -> Rows:
     """Return a row for each bucket, or part of a bucket, that would be written anew."""
+    check_selectable(store)  # partitions and numbers of rows are for readers
     rows = []
     for bucket, files, result in planned:
         size, count = (sum(getattr(f, name) for f in files) for name in ("file_size", "row_count"))

@@ -7,10 +7,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
+from paimon_core.dataclass import dataclass
 from paimon_core.maintenance.trial import tried
 from paimon_core.options import PARTITION_DEFAULT_NAME
-from paimon_core.spec.manifest import DataFileMeta, ManifestEntry
+from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.features import check_selectable
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
@@ -24,23 +26,36 @@ def partition_text(store: TableStore, partition: bytes) -> str:
 
 
 def rows_of_partitions(work: str, store: TableStore, entries: Iterable[ManifestEntry], result: str) -> DryRunRows:
-    """Return a row for each partition of data files."""
-    files: dict[bytes, list[DataFileMeta]] = defaultdict(list)
-    for entry in entries:
-        files[entry.partition].append(entry.file)
-    rows = [
-        (
-            work,
-            partition_text(store, partition),
-            None,
-            len(found),
-            sum(f.file_size for f in found),
-            sum(f.row_count for f in found),
-            result,
-        )
-        for partition, found in files.items()
-    ]
-    return DryRunRows(sorted(rows, key=lambda row: str(row[1])))
+    """Return a row for each partition of data files. Raises `NoPrivilegeError` if the catalog's user may not read rows:
+    partitions are values, and their numbers of rows are the table's.
+    """
+    check_selectable(store)
+    parts = (FilesOfPartition(e.partition, 1, e.file.file_size, e.file.row_count) for e in entries)
+    return summed_by_partition(work, store, parts, result)
+
+
+@dataclass(frozen=True, slots=True)
+class FilesOfPartition:
+    """The number, bytes and rows of some data files of a partition. `rows` is unknown (None) before they are read."""
+
+    partition: bytes
+    files: int
+    size: int
+    rows: int | None
+
+
+def summed_by_partition(work: str, store: TableStore, parts: Iterable[FilesOfPartition], result: str) -> DryRunRows:
+    """Return a row for each partition with the sums of its parts."""
+    by_partition: dict[bytes, list[FilesOfPartition]] = defaultdict(list)
+    for part in parts:
+        by_partition[part.partition].append(part)
+    rows = []
+    for partition, found in by_partition.items():
+        counts = [part.rows for part in found if part.rows is not None]
+        count = sum(counts) if len(counts) == len(found) else None
+        files, size = sum(part.files for part in found), sum(part.size for part in found)
+        rows.append((work, partition_text(store, partition), None, files, size, count, result))
+    return DryRunRows(sorted(rows, key=lambda row: row[1]))
 
 
 def removed_rows(work: str, store: TableStore, snapshot: Snapshot | None, chosen: PartitionFilter) -> DryRunRows:
@@ -52,9 +67,15 @@ def trial_rows(
     work: str, store: TableStore, operation: Callable[[TableStore], object], *, with_rows: bool = False
 ) -> DryRunRows:
     """Return a row with the versions that an operation would remove, and the files that it would delete. `with_rows`
-    adds a row for each partition with files that leave or return to the latest version. Raises as the operation.
+    adds a row for each partition with files that leave or return to the latest version, and needs the right to read
+    rows. Raises as the operation, and `NoPrivilegeError`.
     """
+    if with_rows:
+        check_selectable(store)
     found = tried(store, operation, with_rows=with_rows)
+    total = (work, None, None, found.files, found.size, None, found.said)
+    if not with_rows:
+        return DryRunRows([total])
     leaving = rows_of_partitions(work, store, found.leaving, "no longer in the table")
     returning = rows_of_partitions(work, store, found.returning, "in the table again")
-    return DryRunRows([(work, None, None, found.files, found.size, None, found.said), *leaving, *returning])
+    return DryRunRows([total, *leaving, *returning])

@@ -98,7 +98,7 @@ def adoption_job(
 
 
 def _adopted(source: TableStore, target: TableStore, split: FormatSplit) -> AdoptedFiles:
-    extension, partition = write_format(source.options).extension, _partition(source, split, target)
+    extension, partition = write_format(source.options).extension, partition_of(source, split, target)
     folder = target.bucket_dir(partition, UNAWARE_BUCKET)
     copies, files = [], []
     for path in split.paths:
@@ -161,7 +161,8 @@ def _import(source: TableStore, target: TableStore, split: FormatSplit) -> Write
     return WriteResult(tuple(written(open_writer(target, sequence_start=0), read_format_split(source, split, names))))
 
 
-def _partition(source: TableStore, split: FormatSplit, target: TableStore) -> bytes:
+def partition_of(source: TableStore, split: FormatSplit, target: TableStore) -> bytes:
+    """Return the partition of a split in the table that takes over its files."""
     fields = target.schema.partition_fields
     return row_bytes(partition_batch(source, [Folder("", split.partition)], fields), 0, fields) if fields else EMPTY_ROW
 

@@ -27,6 +27,23 @@ def delete_below(root: str, path: str) -> None:
         os.unlink(name, dir_fd=folder)
 
 
+def check_below(root: str, path: str) -> None:
+    """Raise the error that `delete_below` would raise because of the folders above a file, and delete nothing."""
+    with _parent(root, path):
+        pass
+
+
+def freed_bytes(path: str) -> int | None:
+    """Return the bytes that are freed if a path is deleted: 0 for a link, None for a folder or if nothing is there."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):  # ValueError: a name with a NUL
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        return None
+    return 0 if stat.S_ISLNK(found.st_mode) else found.st_size
+
+
 def delete_many_below(root: str, paths: Iterable[str]) -> Iterator[str]:
     """Delete files and links like `delete_below`, and yield the paths that could not be deleted.
 

@@ -4,32 +4,50 @@ from __future__ import annotations
 
 import builtins
 import io
+import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
+from itertools import groupby
 from threading import Lock
 
 import pyarrow as pa
 from pyarrow import NativeFile
 
 from paimon_core.clock import now_millis
-from paimon_core.io.delegating import DelegatingFileIO
-from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus, storage_error, too_large, whole_part
+from paimon_core.io.below import check_below, freed_bytes
+from paimon_core.io.delegating import DelegatingFileIO, innermost
+from paimon_core.io.file_io import (
+    MOST_TEXT,
+    FileIO,
+    FileStatus,
+    delete_each_below,
+    storage_error,
+    storage_errors,
+    too_large,
+    whole_part,
+)
+from paimon_core.io.local import LocalFileIO
 from paimon_core.io.side_by_side import side_by_side
+
+_MANY = 8  # files of a folder: one listing costs less than a request for each of them
 
 
 class ScratchFileIO(DelegatingFileIO):
     """Another storage, which it reads and never changes. Written files are kept in memory, deleted files are hidden.
 
-    It is a storage of one writer: no other process sees the changes. Its files cannot be moved or copied.
+    It is a storage of one writer: no other process sees the changes. Its files cannot be moved or copied. Like the
+    storage itself, it deletes nothing behind a symbolic link.
     """
 
     atomic_create = True
 
     def __init__(self, inner: FileIO) -> None:
         self._inner, self._lock = inner, Lock()
+        self._has_links = isinstance(innermost(inner), LocalFileIO)
         self._written: dict[str, bytes] = {}
         self._deleted: set[str] = set()
+        self._sizes: dict[str, int] = {}  # of the storage's files, as far as they were listed
 
     def _io(self) -> FileIO:
         return self._inner
@@ -38,8 +56,26 @@ class ScratchFileIO(DelegatingFileIO):
         """Return the number of the storage's files that were deleted here, and their bytes."""
         with self._lock:
             paths = sorted(self._deleted - self._written.keys())
-        sizes = [s for s in side_by_side(self._inner, partial(_size, self._inner), paths) if s is not None]
+            known = {path: self._sizes[path] for path in paths if path in self._sizes}
+        if self._has_links:
+            found = map(freed_bytes, paths)
+            sizes = [size for size in found if size is not None]
+        else:
+            sizes = [*known.values(), *self._looked_up([path for path in paths if path not in known])]
         return len(sizes), sum(sizes)
+
+    def _looked_up(self, paths: Sequence[str]) -> Iterator[int]:
+        """Yield the sizes of the files among some sorted paths. Folders with many of these paths are listed."""
+        single: list[str] = []
+        for folder, group in groupby(paths, key=lambda path: path.rpartition("/")[0]):
+            names = list(group)
+            if len(names) < _MANY:
+                single += names
+                continue
+            wanted = frozenset(names)
+            yield from (f.size for f in self._inner.list(folder) if not f.is_dir and f.path in wanted)
+        found = side_by_side(self._inner, partial(_size, self._inner), single)
+        yield from (size for size in found if size is not None)
 
     # -- reads --------------------------------------------------------------------------------------------------------
     def read_bytes(self, path: str, most: int = MOST_TEXT) -> bytes:
@@ -79,6 +115,9 @@ class ScratchFileIO(DelegatingFileIO):
             written, deleted = dict(self._written), set(self._deleted)
         known, prefix = set[str](), f"{path}/"
         for file in self._inner.list(path):
+            if not (self._has_links or file.is_dir):
+                with self._lock:
+                    self._sizes[file.path] = file.size
             if file.path not in written and file.path not in deleted:
                 known.add(file.path)
                 yield file
@@ -124,18 +163,25 @@ class ScratchFileIO(DelegatingFileIO):
             self._deleted.add(path)
 
     def delete_below(self, root: str, path: str) -> None:
+        self._check_below(root, path)
         self.delete(path)
 
     def delete_many_below(self, root: str, paths: Sequence[str]) -> dict[str, OSError]:
-        for path in paths:
-            self.delete(path)
-        return {}
+        return delete_each_below(self, root, paths)
 
     def delete_dir_below(self, root: str, path: str) -> None:
+        self._check_below(root, path)
         self.delete_dir(path)
 
+    def _check_below(self, root: str, path: str) -> None:
+        """Raise the storage's error if a symbolic link leads from `root` to a path."""
+        if self._has_links:
+            with storage_errors("delete", path), suppress(FileNotFoundError):  # a folder that exists in memory only
+                check_below(root, path)
+
     def delete_dir(self, path: str) -> None:
-        for file in list(self.list(path)):
+        is_link = self._has_links and os.path.islink(path)
+        for file in () if is_link else list(self.list(path)):
             if file.is_dir and not file.is_link:
                 self.delete_dir(file.path)
             self.delete(file.path)

@@ -1,4 +1,4 @@
-"""The commit of files that a new table takes over."""
+"""The files that a new table takes over: their commit, and the rows of a dry run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,18 @@ from paimon_core.format_table.migration import Adoption, taken_files, without
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.transfer import take_files
+from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
+from paimon_sql.procedures.dry_runs import FilesOfPartition, summed_by_partition
 from paimon_sql.procedures.file_tasks import copying
 from paimon_sql.procedures.migration.runs import Runs, delete_quietly
-from paimon_sql.procedures.registry import ProcedureContext
+from paimon_sql.procedures.registry import ProcedureContext, Rows
+
+
+def adopted_rows(work: str, target: TableStore, adoption: Adoption, *, delete_origin: bool) -> Rows:
+    """Return a row of a dry run for each partition of files that are taken over."""
+    parts = (FilesOfPartition(m.partition, 1, f.file_size, f.row_count) for m in adoption.messages for f in m.new_files)
+    return summed_by_partition(work, target, parts, "moved" if delete_origin else "copied")
 
 
 def commit_adopted(

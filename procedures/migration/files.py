@@ -11,7 +11,7 @@ from functools import partial
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import AlreadyCommittedError, InvalidOptionError, InvalidSchemaError, TableNotFoundError
-from paimon_core.format_table.migration import ADOPTED, import_job, plan_adoption
+from paimon_core.format_table.migration import ADOPTED, import_job, partition_of, plan_adoption, taken_files, without
 from paimon_core.format_table.options import FORMAT_TABLE, TYPE, is_format_table
 from paimon_core.format_table.scan import FormatSplit
 from paimon_core.format_table.table import FormatTable
@@ -20,15 +20,17 @@ from paimon_core.io.load import load_file_io, normalize
 from paimon_core.jobs import Executor, Job, ResultT, TaskT
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.constraints import check_takes_rows
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.base import SupportsDatabases
-from paimon_sql.procedures.migration.adoption import commit_adopted
+from paimon_sql.procedures.dry_runs import FilesOfPartition, summed_by_partition
+from paimon_sql.procedures.migration.adoption import adopted_rows, commit_adopted
 from paimon_sql.procedures.migration.request import Migration
 from paimon_sql.procedures.migration.runs import Runs, delete_source_files, drop_unused, is_swapping, new_name, swap
-from paimon_sql.procedures.registry import ForeignTable, ProcedureContext, has_table
+from paimon_sql.procedures.registry import ForeignTable, ProcedureContext, Rows, has_table
 
 _MANY = 100  # splits, each a task
 _HIVE_DEFAULT = "__HIVE_DEFAULT_PARTITION__"
@@ -52,21 +54,57 @@ def migrate_files(migration: Migration, find: Callable[[], MigratedFiles]) -> No
         swap(catalog, own)
         return
     source = find()
-    if migration.target is None and source.identifier is not None:
-        _migrate(migration, source, new_name(source.identifier))
-    else:
-        _migrate(migration, source, migration.target_name())
+    _migrate(migration, source, _target_name(migration, source))
+
+
+def _target_name(migration: Migration, source: MigratedFiles) -> Identifier:
+    """Return the name under which the new table is filled."""
+    own = source.identifier
+    return new_name(own) if migration.target is None and own is not None else migration.target_name()
 
 
 def migrate_folder(migration: Migration) -> None:
     """Migrate the files of a folder; the folder itself stays."""
+    migrate_files(migration, partial(_find_folder, migration))
+
+
+def plan_folder(migration: Migration) -> Rows:
+    """Return the rows of a dry run of `migrate_folder`."""
+    return _plan_files(migration, partial(_find_folder, migration))
+
+
+def _find_folder(migration: Migration) -> MigratedFiles:
     context = migration.context
+    found = context.executor.folder_of_files(migration.kind, migration.source, migration.options)
+    return of_foreign(context, found, lambda: None)
 
-    def find() -> MigratedFiles:
-        found = context.executor.folder_of_files(migration.kind, migration.source, migration.options)
-        return of_foreign(context, found, lambda: None)
 
-    migrate_files(migration, find)
+def _plan_files(migration: Migration, find: Callable[[], MigratedFiles]) -> Rows:
+    """Return a row for each partition of files that `migrate_files` would take over or rewrite. Raises its errors."""
+    context, delete_origin, work = migration.context, migration.delete_origin, migration.work
+    catalog, own = context.catalog, migration.source_name
+    if own is not None and delete_origin and is_swapping(catalog, own):
+        return [(work, None, None, 0, 0, None, "completes the renames of a migration that stopped")]
+    source = find()
+    name, files, splits = _target_name(migration, source), source.files, source.files.plan().splits
+    identifier = source.identifier
+    runs = Runs.of(files, splits) if identifier is None else Runs.of_table(identifier, files, splits)
+    replaces = identifier is not None and name == new_name(identifier)
+    exists = has_table(catalog, name) and not (replaces and _is_outdated(catalog, name, runs))
+    draft = _new_schema(files, migration.options)
+    target = catalog.load_table(name) if exists else Table(TableStore.of(files.store.io, files.store.root, draft))
+    _check_fits(files, target)
+    adoption = plan_adoption(files.store, splits, target.store, _FewHere(context.executor))
+    if adoption is None:
+        if delete_origin and exists and runs.is_done(target):
+            return []
+        parts = (
+            FilesOfPartition(partition_of(files.store, s, target.store), len(s.paths), s.size, None) for s in splits
+        )
+        return summed_by_partition(work, target.store, parts, "rewritten")
+    if delete_origin and exists:
+        adoption = without(adoption, taken_files(target.store))
+    return adopted_rows(work, target.store, adoption, delete_origin=delete_origin)
 
 
 def of_foreign(
@@ -115,10 +153,13 @@ def _is_outdated(catalog: SupportsDatabases, name: Identifier, runs: Runs) -> bo
 
 
 def _create(context: ProcedureContext, source: FormatTable, name: Identifier, options: Mapping[str, str]) -> None:
+    context.catalog.create_table(name, _new_schema(source, options))
+
+
+def _new_schema(source: FormatTable, options: Mapping[str, str]) -> TableSchema:
     kind = source.store.options[FILE_FORMAT]
     given = ({FILE_FORMAT.key: kind} if kind in ADOPTED else {}) | dict(options) | {BUCKET.key: "-1"}
-    schema = new_table_schema(source.schema.fields, source.schema.partition_keys, given, source.schema.comment)
-    context.catalog.create_table(name, schema)
+    return new_table_schema(source.schema.fields, source.schema.partition_keys, given, source.schema.comment)
 
 
 def _check_fits(source: FormatTable, target: Table) -> None:
@@ -169,7 +210,12 @@ _SESSION_CATALOG = "spark_catalog"
 
 def migrate_named(migration: Migration) -> None:
     """Migrate a table by its name, and drop the old table if the call requires it."""
-    migrate_files(migration, lambda: _find(migration.context, migration.source))
+    migrate_files(migration, partial(_find, migration.context, migration.source))
+
+
+def plan_named(migration: Migration) -> Rows:
+    """Return the rows of a dry run of `migrate_named`."""
+    return _plan_files(migration, partial(_find, migration.context, migration.source))
 
 
 def _find(context: ProcedureContext, name: str) -> MigratedFiles:

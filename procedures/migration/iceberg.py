@@ -5,30 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from paimon_core.errors import InvalidOptionError, PaimonError
+from paimon_core.errors import InvalidOptionError, PaimonError, TableExistsError
 from paimon_core.format_table.iceberg import IcebergTable, read_iceberg_table, read_metadata_file
 from paimon_core.format_table.iceberg_adoption import plan_iceberg_adoption, schemas_of
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.options import BUCKET
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import create_schema, read_schema, schema_ids
+from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_sql.procedures.migration.adoption import commit_adopted
+from paimon_sql.procedures.migration.adoption import adopted_rows, commit_adopted
 from paimon_sql.procedures.migration.request import NAMELESS, Migration
 from paimon_sql.procedures.migration.runs import Runs, delete_iceberg, drop_unused
-from paimon_sql.procedures.registry import has_table
+from paimon_sql.procedures.registry import Rows, has_table
 
 
 def migrate_iceberg(migration: Migration) -> None:
     """Make a table from the current snapshot of the Iceberg table at a path, with all its schemas. With
     `delete_origin`, then delete its files and its metadata.
     """
-    context, delete_origin = migration.context, migration.delete_origin
-    if migration.target is None:
-        raise InvalidOptionError(NAMELESS)
-    name = context.identifier(migration.target)
+    context, delete_origin, name = migration.context, migration.delete_origin, _target_name(migration)
     location, catalog = normalize(migration.source), context.catalog
     storage = load_file_io(location, catalog.options)
     path, content = read_metadata_file(storage, location)
@@ -54,6 +53,33 @@ def migrate_iceberg(migration: Migration) -> None:
             commit_adopted(context, storage, target, adoption, runs if delete_origin else None)
     if delete_origin:
         delete_iceberg(storage, path, source)
+
+
+def plan_iceberg(migration: Migration) -> Rows:
+    """Return the rows of a dry run of `migrate_iceberg`. Raises the errors of `migrate_iceberg`."""
+    catalog, name, work = migration.context.catalog, _target_name(migration), migration.work
+    location = normalize(migration.source)
+    storage = load_file_io(location, catalog.options)
+    path, content = read_metadata_file(storage, location)
+    old = catalog.load_table(name) if has_table(catalog, name) else None
+    if migration.delete_origin and old is not None and Runs.of_iceberg(path, content).is_done(old):
+        left = _what_is_left(storage, path)
+        files = () if left is None else left.files
+        return [(work, None, None, len(files), sum(f.size for f in files), None, "deleted: their rows are migrated")]
+    source = read_iceberg_table(storage, path)
+    schemas = schemas_of(source, {**migration.options, BUCKET.key: "-1"})
+    if old is not None and not (migration.delete_origin and _has_begun(old, schemas)):
+        raise TableExistsError(f"Table {name} already exists.")
+    target = Table(TableStore.of(storage, location, schemas[-1], identifier=name))
+    target.check_writable()
+    adoption = plan_iceberg_adoption(storage, source, schemas, target.store)
+    return adopted_rows(work, target.store, adoption, delete_origin=migration.delete_origin)
+
+
+def _target_name(migration: Migration) -> Identifier:
+    if migration.target is None:
+        raise InvalidOptionError(NAMELESS)
+    return migration.context.identifier(migration.target)
 
 
 def _what_is_left(storage: FileIO, path: str) -> IcebergTable | None:

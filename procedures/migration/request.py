@@ -14,7 +14,9 @@ NAMELESS = "A folder does not have a table name: pass target_table, too."
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """The arguments of a call: `source` names the old table or its folder, `target` names the new table."""
+    """The arguments of a call: `source` names the old table or its folder, `target` names the new table. Rows of dry
+    runs have the name `work`.
+    """
 
     context: ProcedureContext
     kind: str
@@ -22,6 +24,7 @@ class Migration:
     target: str | None
     options: Mapping[str, str]
     delete_origin: bool
+    work: str
 
     @property
     def source_name(self) -> Identifier | None:

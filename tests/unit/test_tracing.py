@@ -6,9 +6,12 @@ import logging
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
+from time import sleep
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +25,7 @@ from paimon_core.commit.publish import AtomicPublisher
 from paimon_core.errors import CommitConflictError, InvalidOptionError
 from paimon_core.io.fsspec import FsspecFileIO
 from paimon_core.metrics import Metrics
-from paimon_core.tracing import below, current_parent, span
+from paimon_core.tracing import RunningSpan, RunningSpans, begin_span, below, current_parent, span
 from tests.support.tables import data_file, info, message, new_store
 from tests.support.traces import MODULE, Traces, attributes
 
@@ -48,6 +51,38 @@ def test_a_failure_has_its_class_and_not_its_text(traces: Traces) -> None:
     assert (found.status.status_code, found.status.description) == (StatusCode.ERROR, "InvalidOptionError")
     assert attributes(found) == {"kind": "UPDATE", "error.type": "InvalidOptionError"}
     assert not found.events
+
+
+def test_threads_that_begin_one_query_begin_one_span(traces: Traces) -> None:
+    running, here = RunningSpans(2), Barrier(8)
+
+    def begin() -> RunningSpan | None:
+        sleep(0.01)  # the others look for a span meanwhile
+        return begin_span("query", None)
+
+    def plan(_: int) -> None:
+        here.wait()
+        running.begin("7", begin)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(plan, range(8)))
+    assert len(running) == 1
+    running.end("7", "failed")
+    running.end("7")
+    (found,) = traces.ended
+    assert attributes(found) == {"error.type": "failed"}
+
+
+def test_the_oldest_of_too_many_spans_is_lost(traces: Traces) -> None:
+    running = RunningSpans(2)
+    for key in ("1", "2", "3"):
+        running.begin(key, lambda: begin_span("query", None))
+    assert [running.get(key) is None for key in ("1", "2", "3")] == [True, False, False]
+    (found,) = traces.ended
+    assert attributes(found) == {"error.type": "lost"}
+    without_spans = RunningSpans(2)
+    without_spans.begin("1", lambda: None)
+    assert len(without_spans) == 0
 
 
 def test_rows_of_which_a_reader_takes_some_are_no_failure(traces: Traces) -> None:

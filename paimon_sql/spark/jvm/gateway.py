@@ -20,13 +20,14 @@ from pyspark import SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
 
 from paimon_core.lazy import cached_property
-from paimon_core.tracing import RunningSpan
+from paimon_core.tracing import RunningSpans
 from paimon_sql.spark.jvm import classes, java
 from paimon_sql.spark.jvm.hooks import hook, java_type, method, python
 from paimon_sql.spark.jvm.lookup import SparkMembers
 
 _CACHED = 256  # values per kind: Spark requests the same ones in every statement, and never changes them
 KEPT = "_compiled_by_paimon_sql"  # an attribute of the gateway to a JVM program: a map of compiled objects
+_QUERIES = 1000  # more queries do not run at once: Spark has lost the ends of the oldest
 _COMPILING = threading.RLock()  # if two threads need a class first, only one compiles it: see `_compiled`
 
 
@@ -45,7 +46,7 @@ class Jvm(SparkMembers):
         self.gateway = context._gateway
         self._constants: dict[tuple[str, str], Any] = {}
         self._names: set[str] = set()  # of compiled classes
-        self.query_spans: dict[str, RunningSpan] = {}  # by the number of Spark's execution
+        self.query_spans = RunningSpans(_QUERIES)  # by the number of Spark's execution
         self.follows_queries = False
         ensure_callback_server_started(self.gateway)
         # without this a Java exception raised by a proxy reaches Spark as text

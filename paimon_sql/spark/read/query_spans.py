@@ -10,8 +10,6 @@ from paimon_sql.spark.jvm.sessions import watch_executions
 from paimon_sql.spark.proxy import Predicate
 from paimon_sql.spark.spans import EXECUTION, TRACE_PARENT
 
-_MOST = 1000  # more queries do not run at once: Spark has lost the ends of the oldest
-
 
 @hook(
     "the end of an execution, as listeners of Spark see it",
@@ -30,20 +28,15 @@ def begin_query(jvm: Jvm) -> None:
     if not are_recorded():
         return
     number = jvm.context.getLocalProperty(EXECUTION)
-    if number is None or number in jvm.query_spans or jvm.variant(begin_query).name == "not there":
+    if number is None or jvm.query_spans.get(number) is not None or jvm.variant(begin_query).name == "not there":
         return
     watch_executions(jvm, Predicate(jvm, lambda said: _end(jvm, str(said))))
-    begun = begin_span("query", jvm.context.getLocalProperty(TRACE_PARENT))
-    if begun is not None:
-        jvm.query_spans[number] = begun
-    while len(jvm.query_spans) > _MOST:
-        _end(jvm, f"{next(iter(jvm.query_spans))} lost")
+    parent = jvm.context.getLocalProperty(TRACE_PARENT)
+    jvm.query_spans.begin(number, lambda: begin_span("query", parent))
 
 
 def _end(jvm: Jvm, said: str) -> bool:
     """End the span of an execution: its number, and how it ended."""
     number, result = said.split(" ")
-    begun = jvm.query_spans.pop(number, None)
-    if begun is not None:
-        begun.end(None if result == "done" else result)
+    jvm.query_spans.end(number, None if result == "done" else result)
     return True

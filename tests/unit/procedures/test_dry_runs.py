@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from paimon_core.errors import PaimonError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.manifests import data_manifests, live_files
 from paimon_sql import open_catalog
@@ -201,6 +202,83 @@ def test_the_columns_of_a_dry_run_in_python(tmp_path: Path) -> None:
     found = catalog.call("compact", table="t", dry_run=True)
     assert found.column_names == NAMES and found.to_pylist()[0]["result"] == "level 5"
     assert catalog.call("compact", table="t").column_names == ["result"]
+
+
+# -- copies: the rows of the dry run are the files that the copy adds and removes -------------------------------------
+def partitioned(root: Path, table: str = "t") -> Lake:
+    lake = Lake(root, {**OPTIONS, "partition": "v"}, table)
+    for values in ([(1, "a"), (2, "b")], [(3, "b")]):
+        stored.insert(lake.table, values)
+    return lake
+
+
+def files_of(lake: Lake) -> set[tuple[str, int, int]]:
+    """Partition, size and rows of the files of a table."""
+    return {
+        (f["partition"], f["file_size_in_bytes"], f["record_count"])
+        for f in lake.table.system_table("files").to_pylist()
+    }
+
+
+def test_copies(tmp_path: Path) -> None:
+    lake = partitioned(tmp_path)
+
+    def plan(**arguments: Any) -> list[dict[str, Any]]:
+        before = files_below(tmp_path)
+        rows = lake.call("copy", source_table="t", target_table="c", dry_run=True, **arguments)
+        assert files_below(tmp_path) == before
+        return [dict(zip(NAMES, row, strict=True)) for row in rows]
+
+    new = plan()
+    assert [(r["partition"], r["files"], r["rows"], r["result"]) for r in new] == [
+        ("v=a", 1, 1, "copied to default.c"),
+        ("v=b", 2, 2, "copied to default.c"),
+    ]
+    lake.call("copy", source_table="t", target_table="c")
+    copy = Lake(tmp_path, None, "c")
+    assert sum(r["bytes"] for r in new) == sum(size for _, size, _ in files_of(copy))
+    stored.insert(copy.table, [(9, "b"), (9, "z")])
+    ours, theirs = files_of(lake), live(copy)
+    again = plan()
+    assert [r for r in again if r["result"].startswith("copied")] == new
+    lake.call("copy", source_table="t", target_table="c")
+    removed = [r for r in again if r["result"] == "removed from default.c"]
+    assert [r["partition"] for r in removed] == ["v=a", "v=b"], "the partition z gets no rows, and stays"
+    assert sum(r["files"] for r in removed) == len(theirs - live(copy)) == 4
+    assert ours < files_of(copy)
+
+
+def test_a_copy_of_no_rows(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, OPTIONS)
+    assert lake.call("copy", source_table="t", target_table="c", dry_run=True) == [
+        ("copy", None, None, 0, 0, None, "creates default.c without rows")
+    ]
+    assert lake.catalog.list_tables("default") == ["t"]
+    lake.call("copy", source_table="t", target_table="c")
+    assert lake.call("copy", source_table="t", target_table="c", dry_run=True) == []
+    with pytest.raises(PaimonError, match="cannot be copied into itself"):
+        lake.call("copy", source_table="t", target_table="t", dry_run=True)
+
+
+def test_clones(tmp_path: Path) -> None:
+    lake = partitioned(tmp_path)
+    Lake(tmp_path, {**OPTIONS, "row-tracking.enabled": "true"}, "u")
+    arguments: dict[str, Any] = {"database": "default", "target_database": "mirror"}
+    before = files_below(tmp_path)
+    rows = [dict(zip(NAMES, row, strict=True)) for row in lake.call("clone", dry_run=True, **arguments)]
+    assert [(r["work"], r["partition"], r["files"], r["result"]) for r in rows] == [
+        ("clone default.t", "v=a", 1, "copied to mirror.t"),
+        ("clone default.t", "v=b", 2, "copied to mirror.t"),
+        ("clone default.u", None, 0, "creates mirror.u without rows"),
+    ]
+    assert files_below(tmp_path) == before and not lake.catalog.database_exists("mirror")
+    lake.call("clone", **arguments)
+    again = lake.call("clone", dry_run=True, clone_if_exists=False, **arguments)
+    assert [row[-1] for row in again] == ["skipped: mirror.t exists", "skipped: mirror.u exists"]
+    again = lake.call("clone", dry_run=True, **arguments)
+    assert "it has row tracking" in again[-1][-1] and {row[0] for row in again[:-1]} == {"clone default.t"}
+    with pytest.raises(PaimonError, match="it has row tracking"):
+        lake.call("clone", dry_run=True, table="u", target_table="u", **arguments)
 
 
 # -- operations on versions: a trial in memory says what the operation then deletes ------------------------------------

@@ -43,8 +43,24 @@ def migrate(warehouse: str) -> Migrate:
     def call(folder: Path, **arguments: Any) -> Table:
         given = {"source_type": "Iceberg", "table": str(folder), "target_table": "t"} | arguments
         context = ProcedureContext(catalog, "default", Tasks())
-        assert PROCEDURES["migrate_table"].call(context, given) == [(True,)]
-        return catalog.load_table(Identifier("default", "t"))
+        before = {p: p.read_bytes() for p in folder.parent.rglob("*") if p.is_file()}
+        planned, refused = None, None
+        try:
+            planned = PROCEDURES["migrate_table"].call(context, {**given, "dry_run": True})
+        except PaimonError as error:
+            refused = error
+        assert {p: p.read_bytes() for p in folder.parent.rglob("*") if p.is_file()} == before
+        try:
+            assert PROCEDURES["migrate_table"].call(context, given) == [(True,)]
+        except PaimonError as error:
+            assert planned is None and (type(refused), str(refused)) == (type(error), str(error))
+            raise
+        made = catalog.load_table(Identifier("default", "t"))
+        files = made.system_table("files").to_pylist()
+        assert sum(row[3] for row in planned) == len(files)
+        assert sum(row[4] for row in planned) == sum(f["file_size_in_bytes"] for f in files)
+        assert sum(row[5] for row in planned) == sum(f["record_count"] for f in files)
+        return made
 
     return call
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,32 @@ def executor(folder: Path) -> Foreign:
 
 
 @pytest.fixture
-def call(warehouse: str, executor: Foreign) -> Call:
+def call(warehouse: str, executor: Foreign, tmp_path: Path) -> Call:
     context = ProcedureContext(load_catalog({"warehouse": warehouse}), "default", executor)
 
     def run(name: str, **arguments: Any) -> Any:
-        return PROCEDURES[name].call(context, arguments)[0][0]
+        found = dry_run(warehouse, executor, name, tmp_path, **arguments)
+        result = PROCEDURES[name].call(context, arguments)[0][0]
+        assert isinstance(found, list), found  # a dry run of a call that succeeds
+        return result
 
     return run
+
+
+def dry_run(
+    warehouse: str, executor: Foreign, name: str, root: Path, **arguments: Any
+) -> list[tuple[Any, ...]] | PaimonError:
+    """The rows of a dry run, or its error. It changes no file."""
+    catalog, own = load_catalog({"warehouse": warehouse}), Foreign(executor.tables)
+    before = {p: p.read_bytes() for folder in (root, Path(warehouse)) for p in folder.rglob("*") if p.is_file()}
+    try:
+        found = list(PROCEDURES[name].call(ProcedureContext(catalog, "default", own), {**arguments, "dry_run": True}))
+    except PaimonError as error:
+        return error
+    finally:
+        after = {p: p.read_bytes() for folder in (root, Path(warehouse)) for p in folder.rglob("*") if p.is_file()}
+        assert after == before and own.dropped == []
+    return found
 
 
 def table(warehouse: str, name: str) -> Table:
@@ -129,6 +149,45 @@ def test_files_are_copied_where_the_old_table_stays(
     assert executor.dropped == [] and len(list(folder.rglob("*.parquet"))) == 2
     with pytest.raises(InvalidOptionError, match="target_table"):
         call("migrate_table", source_type="parquet", table=str(folder))
+
+
+def test_dry_runs_of_files_that_are_taken_over(
+    warehouse: str, folder: Path, executor: Foreign, call: Call, tmp_path: Path
+) -> None:
+    plan = partial(dry_run, warehouse, executor, "migrate_table", tmp_path, source_type="parquet", table=str(folder))
+    sizes = [next((folder / f"p={p}").iterdir()).stat().st_size for p in ("7", "__HIVE_DEFAULT_PARTITION__")]
+    moved, copied = plan(target_table="t"), plan(target_table="t", delete_origin=False)
+    for found, said in ((moved, "moved"), (copied, "copied")):
+        assert found == [
+            (f"migrate {folder}", "p=7", None, 1, sizes[0], 2, said),
+            (f"migrate {folder}", "p=__DEFAULT_PARTITION__", None, 1, sizes[1], 1, said),
+        ]
+    call("migrate_table", source_type="parquet", table=str(folder), target_table="t", delete_origin=False)
+    assert plan(target_table="t", delete_origin=False) == copied, "copies are added again"
+    assert isinstance(plan(), InvalidOptionError)
+    executor.tables["bad"] = ForeignTable(format="parquet", location=str(folder), fields=fields(k=STRING, k2=INT))
+    rows = dry_run(warehouse, executor, "migrate_database", tmp_path, source_type="hive", database="default")
+    assert [(r[0], r[1], r[-1]) for r in rows if r[0].endswith("files")] == [
+        ("migrate default.files", "p=7", "moved"),
+        ("migrate default.files", "p=__DEFAULT_PARTITION__", "moved"),
+    ]
+
+
+def test_dry_runs_of_files_that_are_rewritten(
+    warehouse: str, tmp_path: Path, executor: Foreign, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "text"
+    root.mkdir()
+    for name in "ab":
+        (root / f"{name}.csv").write_text("1,a\n")
+    executor.tables["text"] = ForeignTable(format="csv", location=str(root), fields=fields(k=INT, v=STRING))
+    arguments = {"source_type": "csv", "table": str(root), "target_table": "default.t"}
+    plan = partial(dry_run, warehouse, executor, "migrate_table", tmp_path, **arguments)
+    expected = [(f"migrate {root}", "", None, 2, 8, None, "rewritten")]
+    assert plan() == expected
+    call("migrate_table", **arguments)
+    assert plan() == [], "these files are migrated"
+    assert plan(delete_origin=False) == expected
 
 
 def test_files_that_cannot_be_committed_stay_where_they_are(

@@ -219,6 +219,7 @@ IN_PARTS = {  # with the columns of `DRY_RUN`; see test_dry_runs.py
     "materialize_deletion_vectors",
     *("clear_consumers", "reset_consumer", "delete_branch", "delete_tag", "replace_tag", "fast_forward", "purge_files"),
     *("drop_partition", "expire_changelogs", "expire_partitions", "expire_snapshots", "expire_tags"),
+    *("copy", "clone", "migrate_table", "migrate_database"),
     *("rollback", "rollback_to_timestamp", "rollback_to_watermark", "repair_earliest_snapshot"),
 }
 

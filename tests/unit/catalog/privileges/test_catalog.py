@@ -130,6 +130,26 @@ OPERATIONS: list[tuple[str, Callable[[Any], Any], list[tuple[str, ...]]]] = [
     ("roll back", procedure("rollback", table="t", version="1"), [("INSERT", "default", "t")]),
     ("compact", procedure("compact", table="t"), [("INSERT", "default", "t")]),
     (
+        "try a rollback",
+        procedure("rollback", table="t", version="1", dry_run=True),
+        [("SELECT", "default", "t")],
+    ),
+    (
+        "try a purge",
+        procedure("purge_files", table="t", dry_run=True),
+        [("INSERT", "default", "t"), ("SELECT", "default", "t")],
+    ),
+    (
+        "try a compaction",
+        procedure("compact", table="t", dry_run=True),
+        [("INSERT", "default", "t"), ("SELECT", "default", "t")],
+    ),
+    (
+        "try a copy",
+        procedure("copy", source_table="t", target_table="c", dry_run=True),
+        [("SELECT", "default", "t")],
+    ),
+    (
         "copy",
         procedure("clone", database="default", table="t", target_database="default", target_table="c"),
         [("SELECT", "default"), ("CREATE_TABLE",), ("INSERT",)],
