@@ -109,6 +109,16 @@ def chunk_stats(data_type: DataType, chunk: pq.ColumnChunkMetaData) -> ColumnSta
         return ColumnStats(null_count=nulls)
 
 
+def page_stats(data_type: DataType, low: object, high: object) -> ColumnStats:
+    """Return the statistics of one page of a column in a Parquet file, of bounds as `page_cuts` returns them."""
+    if low is None or high is None or data_type.kind in NESTED_KINDS or data_type.kind is Kind.BLOB:
+        return UNKNOWN
+    try:
+        return ColumnStats(_decode(data_type, low), _decode(data_type, high))
+    except (ValueError, TypeError):
+        return UNKNOWN
+
+
 def float_stats(column: pa.ChunkedArray) -> ColumnStats:
     """Return statistics of floats. NaN is the largest number. A bound of zero has the sign that covers both zeros."""
     low, high = pc.min_max(column).as_py().values()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -26,12 +27,13 @@ from paimon_core.formats.parquet.encodings import check_encodings, column_encodi
 from paimon_core.formats.parquet.footer import file_end, read_footer, schema_elements
 from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, int96_as_bytes, stored_leaves
 from paimon_core.formats.parquet.page_checks import CheckedFooter, checked_footer
+from paimon_core.formats.parquet.page_cuts import PagesOfGroup, pages_of_group
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
 from paimon_core.formats.parquet.thrift import I32, Fields, checked_structure
 from paimon_core.formats.parquet.unfamiliar import parquet_errors
 from paimon_core.formats.reading import check_row_count, conform_batch, request_sources
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
-from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats
+from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats, page_stats
 from paimon_core.formats.trusted_bounds import PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import TableOptions
@@ -190,10 +192,14 @@ def read_groups(io: FileIO, request: ReadRequest) -> Generator[Iterator[pa.Recor
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A file, and its checked footer if the file is near, so that checking each page is cheap."""
+    """A file, and its checked footer if the file is near, so that checking each page is cheap.
+
+    `has_own_types`: the columns have the types of the footer, and no others by Arrow's metadata or by a changed footer.
+    """
 
     file: pq.ParquetFile
-    near: CheckedFooter | None
+    near: CheckedFooter | None = None
+    has_own_types: bool = False
 
     @property
     def metadata(self) -> pq.FileMetaData:
@@ -220,7 +226,7 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
     pre_buffer, verify = not io.is_near, request.options[VERIFY_CHECKSUM]
     with ExitStack() as opened:
         source = opened.enter_context(io.open_input(request.path))
-        has_maps = False
+        has_maps = has_other_types = False
         try:
             file = opened.enter_context(
                 pq.ParquetFile(source, pre_buffer=pre_buffer, page_checksum_verification=verify)
@@ -229,8 +235,10 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
             changed, has_maps = _with_other_types(source, int96=False, maps=True)
             if not has_maps:
                 raise
+            has_other_types = True
             file = opened.enter_context(pq.ParquetFile(changed, page_checksum_verification=verify))
         if has_int96(file):
+            has_other_types = True
             changed, _ = _with_other_types(source, int96=True, maps=has_maps)
             file = opened.enter_context(pq.ParquetFile(changed, page_checksum_verification=verify))
         if missing := request.unread.difference(file.schema_arrow.names):
@@ -239,7 +247,8 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
             )
         check_row_count(request, file.metadata.num_rows)
         found = None if pre_buffer else checked_footer(source, file.schema, file.metadata.num_row_groups)
-        yield _Opened(file, found)
+        has_other_types = has_other_types or b"ARROW:schema" in (file.metadata.metadata or {})
+        yield _Opened(file, found, has_own_types=not has_other_types)
 
 
 def _with_other_types(source: pa.NativeFile, *, int96: bool, maps: bool) -> tuple[ReplacedFooterFile, bool]:
@@ -314,20 +323,68 @@ def _matches(
         return None
     names = list(columns_of(known))
 
-    def positions(index: int) -> NDArray[np.int64]:
-        group = file.batches(_batch_rows(file.metadata, request), [index], [usable[n] for n in names])
-        found = pa.Table.from_batches(group, pa.schema([file.schema.field(usable[n]) for n in names]))
-        numbers = int64_array(np.arange(found.num_rows))
+    def positions(part: _Part) -> NDArray[np.int64]:
+        keys, group, start = part.of([usable[n] for n in names], request)
+        rows = keys.batches(_batch_rows(file.metadata, request), [group], [usable[n] for n in names])
+        found = pa.Table.from_batches(rows, pa.schema([file.schema.field(usable[n]) for n in names]))
+        numbers = int64_array(np.arange(-start, found.num_rows - start))
         columns = [*(found.column(usable[n]) for n in names), numbers]
         kept = condition.filter(pa.Table.from_arrays(columns, names=[*names, ROW_INDEX]))
-        return np.concatenate(
-            [np.empty(0, np.int64), *(fixed_values(c, np.int64) for c in kept.column(ROW_INDEX).chunks)]
-        )
+        chunks = (fixed_values(c, np.int64) for c in kept.column(ROW_INDEX).chunks)
+        matching = np.concatenate([np.empty(0, np.int64), *chunks])
+        return matching if part.pages is None else matching[(matching >= 0) & (matching < part.pages.rows(part.run))]
 
-    matching = ((index, rows) for index in groups if len(rows := positions(index)))
-    return chain.from_iterable(
-        rows_at(_batches(file, request, [index], sources, _FEW_ROWS), rows) for index, rows in matching
-    )
+    def rows_of(part: _Part) -> Iterator[pa.RecordBatch]:
+        if len(rows := positions(part)):
+            values, group, start = part.of([s for s in sources if s is not None], request)
+            yield from rows_at(_batches(values, request, [group], sources, _FEW_ROWS), rows + start)
+
+    parts = (part for index in groups for part in _parts(file, request, index, known, usable))
+    return chain.from_iterable(map(rows_of, parts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A row group of a file, or with `pages` a run of pages of it."""
+
+    file: _Opened
+    group: int
+    pages: PagesOfGroup | None = None
+    run: tuple[int, int] = (0, 0)
+
+    def of(self, names: Sequence[str], request: ReadRequest) -> tuple[_Opened, int, int]:
+        """Return a file with these columns of the part, the number of a row group, and the part's first row in it."""
+        if self.pages is None:
+            return self.file, self.group, 0
+        data = self.pages.cut(names, self.run)
+        if data is None:
+            return self.file, self.group, self.pages.starts[self.run[0]]
+        cut = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=request.options[VERIFY_CHECKSUM])
+        return _Opened(cut), 0, 0
+
+
+def _parts(
+    file: _Opened, request: ReadRequest, index: int, known: Predicate, usable: Mapping[str, str]
+) -> Iterator[_Part]:
+    """Yield the parts of a row group that may have matching rows: runs of pages if the file has an index of pages."""
+    names = sorted(columns_of(known))
+    has_pages = file.near is not None and file.has_own_types
+    pages = pages_of_group(file.near, index, usable[names[0]]) if file.near is not None and has_pages else None
+    if pages is None:
+        yield _Part(file, index)
+        return
+    types = {f.name: f.type for f in request.fields}
+    bounds = {n: pages.bounds(usable[n]) for n in names}
+
+    def stats(name: str, page: int) -> ColumnStats:
+        found = bounds[name]
+        return UNKNOWN if found is None else PARQUET_FOOTER.bounds(types[name], page_stats(types[name], *found[page]))
+
+    def matches(page: int, rows: int) -> bool:
+        return all(may_match(p, partial(stats, page=page), rows) for p in conjuncts(known))
+
+    for run in pages.runs(matches):
+        yield _Part(file, index, pages, run)
 
 
 def _asks_for_values(predicate: Predicate) -> bool:

@@ -8,7 +8,7 @@ from paimon_core.formats.parquet.thrift import Fields, decode, encode
 
 MAGIC = b"PAR1"
 _TAIL = 8  # bytes after the metadata: its length, and the magic again
-_SCHEMA, GROUPS = 2, 4  # FileMetaData
+SCHEMA, GROUPS = 2, 4  # FileMetaData
 CHUNKS, META = 1, 3  # RowGroup, ColumnChunk
 
 
@@ -47,7 +47,7 @@ def file_end(file: Fields) -> bytes:
 
 
 def schema_elements(file: Fields) -> list[Fields]:
-    elements: list[Fields] = file[_SCHEMA][1].values
+    elements: list[Fields] = file[SCHEMA][1].values
     return elements
 
 
