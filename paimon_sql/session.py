@@ -16,7 +16,7 @@ from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.secrets import is_secret
 from paimon_sql.catalog.option_values import keyword_options
 from paimon_sql.java import MINIMUM, find_java
-from paimon_sql.pictures.picture import PictureFormat
+from paimon_sql.pictures.picture import Choice, PictureFormat
 from paimon_sql.pictures.show import TablePictures
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
 from paimon_sql.spark.dataframes.path_tables import install_path_tables
@@ -105,10 +105,10 @@ def show(table: str, spark: SparkSession | None = None) -> TablePictures:
         raise InvalidOptionError("The session has no Paimon catalog: make one with connect(warehouse=…).")
     procedure = f"{quoted_name(current if current in known else known[0])}.sys.picture"
 
-    def render(kind: str | None, form: PictureFormat, partition: str | None, bucket: int | None) -> list[str]:
-        given = {"table": table, "kind": kind, "output": form.value, "partition": partition}
+    def render(kind: str | None, form: PictureFormat, part: Choice) -> list[str]:
+        given = {"table": table, "kind": kind, "output": form.value, "partition": part.partition, "after": part.after}
         arguments = [f"{name} => {quoted_text(value)}" for name, value in given.items() if value is not None]
-        arguments += [] if bucket is None else [f"bucket => {bucket:d}"]
+        arguments += [] if part.bucket is None else [f"bucket => {part.bucket:d}"]
         return [row["picture"] for row in session.sql(f"CALL {procedure}({', '.join(arguments)})").collect()]
 
     return TablePictures(table, render)

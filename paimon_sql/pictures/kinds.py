@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from paimon_core.clock import now_millis
@@ -24,7 +24,11 @@ from paimon_sql.pictures.sizes import draw_files, draw_partitions
 from paimon_sql.pictures.versions import draw_refs, draw_schemas, draw_timeline
 
 _STRATEGIES = {"compact": Strategy.FULL, "minor compact": Strategy.MINOR}
-_AFTER = {PictureKind.LSM: tuple(_STRATEGIES), PictureKind.TIMELINE: ("expire_snapshots",)}
+# by the kind of picture: the operations that it can show in advance
+OPERATIONS: Mapping[PictureKind, tuple[str, ...]] = {
+    PictureKind.LSM: tuple(_STRATEGIES),
+    PictureKind.TIMELINE: ("expire_snapshots",),
+}
 
 
 def _lsm(store: TableStore, part: Choice) -> Picture:
@@ -75,8 +79,8 @@ def draw(store: TableStore, kind: str, part: Choice = WHOLE) -> Picture:
     found = next((known for known in _KINDS if known == kind.lower()), None)
     if found is None:
         raise InvalidOptionError(f"kind cannot be {kind!r}: use one of {', '.join(_KINDS)}.")
-    if part.after is not None and part.after not in _AFTER.get(found, ()):
-        known = "; ".join(f"{kind}: {' or '.join(names)}" for kind, names in _AFTER.items())
+    if part.after is not None and part.after not in OPERATIONS.get(found, ()):
+        known = "; ".join(f"{kind}: {' or '.join(names)}" for kind, names in OPERATIONS.items())
         raise InvalidOptionError(
             f"A picture of {found} cannot show the table after {part.after!r}. Pictures show {known}."
         )

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
+from typing import cast
 
 from paimon_core.dataclass import dataclass
-from paimon_core.errors import InvalidOptionError
-from paimon_sql.pictures.picture import PictureFormat, page
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.optional_packages import import_optional
+from paimon_sql.pictures.picture import WHOLE, Choice, PictureFormat, page
 
 # returns pieces of one kind, or of each kind that a table has, in a format
-Renderer = Callable[[str | None, PictureFormat, str | None, int | None], list[str]]
+Renderer = Callable[[str | None, PictureFormat, Choice], list[str]]
+
+_PACKAGE, _ZOOM = "resvg_py", 2  # pixels of a unit of the SVG, for sharp texts
+# resvg does not know which font "sans-serif" is
+_FONTS = 'svg text{font-family:Arial,Helvetica,"Liberation Sans","DejaVu Sans","Noto Sans",sans-serif !important}'
+_ONE_LETTER = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text y="9">{}</text></svg>'
 
 
 @dataclass(frozen=True)
@@ -41,16 +48,26 @@ class ShownPicture:
         """Return an HTML document with the pictures and their values. It has no scripts and loads nothing."""
         return page(self.title, self.render(PictureFormat.HTML))
 
-    def save(self, path: str) -> None:
-        """Write a file, in the format that its name ends with: `.svg`, `.html` or `.txt`.
+    def to_png(self) -> bytes:
+        """Return the picture as PNG. Raises as `to_svg`, and `UnsupportedFeatureError` without the extra `png`."""
+        return png_of(self.to_svg())
 
-        Raises `InvalidOptionError` for other names, `OSError`.
+    def save(self, path: str) -> None:
+        """Write a file, in the format that its name ends with: `.svg`, `.html`, `.txt`, or `.png` with the extra `png`.
+
+        Raises `InvalidOptionError` for other names, `UnsupportedFeatureError`, `OSError`.
         """
-        forms: dict[str, Callable[[], str]] = {".svg": self.to_svg, ".html": self.to_html, ".txt": self.__repr__}
+        forms: dict[str, Callable[[], str | bytes]] = {
+            ".svg": self.to_svg,
+            ".html": self.to_html,
+            ".txt": self.__repr__,
+            ".png": self.to_png,
+        }
         write = forms.get(Path(path).suffix.lower())
         if write is None:
             raise InvalidOptionError(f"{path} cannot be written: its name must end with {', '.join(forms)}.")
-        Path(path).write_text(write(), encoding="utf-8")
+        written = write()
+        Path(path).write_bytes(written.encode() if isinstance(written, str) else written)
 
 
 @dataclass(frozen=True)
@@ -63,17 +80,19 @@ class TablePictures:
     name: str
     render: Renderer = field(repr=False)
 
-    def lsm(self, partition: str | None = None, bucket: int | None = None) -> ShownPicture:
+    def lsm(self, partition: str | None = None, bucket: int | None = None, after: str | None = None) -> ShownPicture:
         """The LSM map: each bucket's sorted runs over its key range, and the files that are compacted next.
 
         `partition` is written as `$partitions` shows it, such as "day=2024-01-01". Tables without a primary key have no
-        such map.
+        such map. `after` "compact" or "minor compact" also shows each bucket after that compaction, which does not run.
         """
-        return self.chosen("lsm", partition, bucket)
+        return self.chosen("lsm", Choice(partition, bucket, after))
 
-    def timeline(self) -> ShownPicture:
-        """The newest commits, with the rows that each added or removed, and tags."""
-        return self.chosen("timeline")
+    def timeline(self, after: str | None = None) -> ShownPicture:
+        """The newest commits, with the rows that each added or removed, and tags. `after` "expire_snapshots" also shows
+        the snapshots that an expiry would remove.
+        """
+        return self.chosen("timeline", Choice(after=after))
 
     def files(self) -> ShownPicture:
         """The data files by size, against the size at which a file ends."""
@@ -101,6 +120,23 @@ class TablePictures:
     def _repr_html_(self) -> str:
         return self.all()._repr_html_()
 
-    def chosen(self, kind: str | None, partition: str | None = None, bucket: int | None = None) -> ShownPicture:
+    def chosen(self, kind: str | None, part: Choice = WHOLE) -> ShownPicture:
         """The picture of a kind, by its name; None for every picture that the table has."""
-        return ShownPicture(self.name, lambda form: self.render(kind, form, partition, bucket))
+        return ShownPicture(self.name, lambda form: self.render(kind, form, part))
+
+
+def png_of(svg: str) -> bytes:
+    """Return an SVG document of `pictures.svg` as PNG, in colours for light pages. Raises `UnsupportedFeatureError`
+    if the package resvg_py is not installed, or if the machine has no font that it finds.
+    """
+    if _drawn(_ONE_LETTER.format("x")) == _drawn(_ONE_LETTER.format("")):
+        raise UnsupportedFeatureError(
+            "A PNG needs a font, and this machine has none of Arial, Helvetica, Liberation Sans, DejaVu Sans and Noto "
+            "Sans: install one, such as the package fonts-dejavu, or write SVG."
+        )
+    return _drawn(svg)
+
+
+def _drawn(svg: str) -> bytes:
+    resvg = import_optional(_PACKAGE, "PNG", "png")
+    return cast("bytes", resvg.svg_to_bytes(svg_string=svg, style_sheet=_FONTS, zoom=_ZOOM))

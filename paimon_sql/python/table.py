@@ -50,7 +50,6 @@ else:
     option_changes = ImportedOnCall("paimon_sql.python.definitions", "option_changes")
     draw = ImportedOnCall("paimon_sql.pictures.kinds", "draw")
     kinds_of = ImportedOnCall("paimon_sql.pictures.kinds", "kinds_of")
-    Choice = ImportedOnCall("paimon_sql.pictures.picture", "Choice")
     TablePictures = ImportedOnCall("paimon_sql.pictures.show", "TablePictures")
     Follower = ImportedOnCall("paimon_sql.python.following", "Follower")
     following_options = ImportedOnCall("paimon_sql.python.following", "following_options")
@@ -353,8 +352,8 @@ class PaimonTable:
         `CorruptFileError`.
         """
 
-        def render(kind: str | None, form: PictureFormat, partition: str | None, bucket: int | None) -> list[str]:
-            kinds, part = kinds_of(self.inner.store) if kind is None else (kind,), Choice(partition, bucket)
+        def render(kind: str | None, form: PictureFormat, part: Choice) -> list[str]:
+            kinds = kinds_of(self.inner.store) if kind is None else (kind,)
             return [draw(self.inner.store, each, part).written(form) for each in kinds]
 
         return TablePictures(self.name, render)

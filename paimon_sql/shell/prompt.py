@@ -32,6 +32,7 @@ HELP = """Statements run when they end with ;  and may span several lines.
   CALL sys.compact('t');               maintenance
   EXPLAIN SELECT ...;                  the plan of a query
   \\lsm t;  \\timeline t;  \\files t      pictures of a table; also \\partitions, \\branches, \\schemas
+  \\lsm t after compact;               what a compaction would do; also \\timeline t after expire_snapshots
   \\x                                   switch between a table and one line per column
   \\pager                               switch the pager ($PAGER) for large results off and on
 
@@ -40,7 +41,8 @@ HELP = """Statements run when they end with ;  and may span several lines.
 _LEAVE = re.compile(r"\s*(?:\\q|quit|exit)\s*;?\s*", re.I)
 _VERTICAL = re.compile(r"\s*\\x\s*;?\s*", re.I)
 _PAGER = re.compile(r"\s*\\pager\s*;?\s*", re.I)
-_PICTURE = re.compile(rf"\s*\\(?P<kind>{'|'.join(PictureKind)})(?:\s+(?P<table>[^;]+?))?\s*;?\s*", re.I)
+_AFTER = r"(?:\s+after\s+(?P<after>[a-z_]+(?: [a-z_]+)?))?"
+_PICTURE = re.compile(rf"\s*\\(?P<kind>{'|'.join(PictureKind)})(?:\s+(?P<table>[^;]+?){_AFTER})?\s*;?\s*", re.I)
 _HELP = re.compile(r"\s*(?:\\\?|\\h|help)\s*;?\s*", re.I)
 
 
@@ -104,7 +106,7 @@ def run_prompt(shell: Shell, reader: Reader) -> int:
             if picture is None:
                 shell.run_script(text)
             else:
-                shell.draw(picture["kind"], picture["table"])
+                shell.draw(picture["kind"], picture["table"], picture["after"])
         except KeyboardInterrupt:
             shell.err.write("cancelled\n")
         if shell.is_left:

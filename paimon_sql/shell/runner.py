@@ -113,13 +113,15 @@ class Shell:
         self.options = replace(self.options, pages=not self.options.pages)
         self._print(f"Results that do not fit the screen are {'' if self.options.pages else 'not '}paged.\n")
 
-    def draw(self, kind: str, table: str | None) -> None:
-        """Print a picture of a table, as wide as the terminal."""
+    def draw(self, kind: str, table: str | None, after: str | None = None) -> None:
+        """Print a picture of a table, as wide as the terminal. `after`: with the effect of an operation."""
         if table is None:
             self.err.write(f"\\{kind} needs a table: \\{kind} db.t\n")
             return
         width = max(shutil.get_terminal_size().columns, NARROWEST)
-        statement = f"CALL sys.picture(table => {quoted_text(table)}, kind => '{kind.lower()}', width => {width})"
+        given = f"table => {quoted_text(table)}, kind => '{kind.lower()}', width => {width}"
+        given += "" if after is None else f", after => {quoted_text(after)}"
+        statement = f"CALL sys.picture({given})"
         try:
             with cancelling(lambda: self.session.sparkContext.cancelAllJobs()):
                 rows = self.session.sql(statement).collect()

@@ -94,7 +94,9 @@ def _parser() -> argparse.ArgumentParser:
     picture.add_argument("--bucket", metavar="N", type=int, help="draw the LSM tree of one bucket")
     after = "show what it would do: compact or minor compact (lsm), expire_snapshots (timeline)"
     picture.add_argument("--after", metavar="OPERATION", help=after)
-    picture.add_argument("--out", metavar="FILE", help="write FILE.svg, FILE.html or FILE.txt (default: print text)")
+    picture.add_argument(
+        "--out", metavar="FILE", help="write FILE.svg, FILE.html, FILE.txt or FILE.png (default: print text)"
+    )
     doctor = add("doctor", "Print advice on the upkeep of a table, as CALL sys.advise.", has_rows=False)
     doctor.add_argument("table", help=table)
     doctor.add_argument("--deep", action="store_true", help="list all files, too, to find those that nothing needs")

@@ -1,16 +1,17 @@
 """`paimon-sql ui`: pages over a catalog, for the browser of one user.
 
 Each request goes through the same steps: the guard checks it, the address chooses a view, and the view runs in one of
-a few threads with a limit of time. Errors of the catalog become pages. An unexpected error is logged; the page shows no
-details of it.
+a few threads with a limit of time, at most four of them for one table. Errors of the catalog become pages. An
+unexpected error is logged; the page shows no details of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -42,7 +43,8 @@ else:  # the first page shows no table
     table_page = ImportedOnCall("paimon_sql.server.ui.table_pages", "table_page")
 
 _LOG = logging.getLogger(__name__)
-_THREADS, _WAITING = 8, 32  # pages that are made at once, and that wait for a thread
+_THREADS, _WAITING = 24, 40  # pages that are made at once, and that wait for a thread or for others of their table
+_OF_TABLE, _MOST_OF_TABLE = 4, 20  # pages of one table that are made at once; and with those that wait
 _SECONDS = 30.0  # for a page
 _LONGEST_ADDRESS = 16_384  # bytes
 _STATUS: tuple[tuple[type[PaimonError], int], ...] = (
@@ -59,12 +61,42 @@ _ICON = (
 )
 
 
+class BusyTableError(Exception):
+    """Too many pages of one table wait."""
+
+
+class PageTurns:
+    """The pages that are being made or wait, by the table that they show. For the coroutines of one loop.
+
+    Each page that is being made holds a thread until its storage answers. So a slow table gets a few of the threads.
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._free: dict[str, asyncio.Semaphore] = {}
+
+    @asynccontextmanager
+    async def turn(self, table: str) -> AsyncIterator[None]:
+        """Wait until a page of a table may be made, and hold its place during the block. Raises `BusyTableError`."""
+        if self._counts.get(table, 0) >= _MOST_OF_TABLE:
+            raise BusyTableError(table)
+        self._counts[table] = self._counts.get(table, 0) + 1
+        try:
+            async with self._free.setdefault(table, asyncio.Semaphore(_OF_TABLE)):
+                yield
+        finally:
+            self._counts[table] -= 1
+            if not self._counts[table]:
+                del self._counts[table], self._free[table]
+
+
 class UiApp:
     """An ASGI application for a catalog. `seconds` is the time limit of a page."""
 
     def __init__(self, catalog: PaimonCatalog, guard: Guard, seconds: float = _SECONDS) -> None:
         self._catalog, self._guard, self._seconds = catalog, guard, seconds
         self._pool, self._running = ThreadPoolExecutor(_THREADS, thread_name_prefix="page"), 0
+        self._turns, self._tasks = PageTurns(), set[asyncio.Task[Response]]()
         own = files("paimon_sql.server.ui").joinpath("style.css").read_text("utf-8")
         self._static = {"/style.css": (f"{own}{style()}", "text/css"), "/icon.svg": (_ICON, "image/svg+xml")}
 
@@ -95,17 +127,29 @@ class UiApp:
     async def _page(self, request: PageRequest) -> Response:
         if self._running >= _THREADS + _WAITING:
             return _response(_failure(503, "The server makes too many pages at once. Try again in a moment."))
-        loop = asyncio.get_running_loop()
+        made = asyncio.create_task(self._made_in_turn(request))  # goes on if the client leaves: its thread does
         self._running += 1
-        future = loop.run_in_executor(self._pool, partial(self._made, request))
-        future.add_done_callback(self._ended)
+        self._tasks.add(made)
+        made.add_done_callback(self._ended)
         try:
-            return await asyncio.wait_for(asyncio.shield(future), self._seconds)
+            return await asyncio.wait_for(asyncio.shield(made), self._seconds)
         except TimeoutError:
             return _response(_failure(504, f"The page took more than {self._seconds:g} seconds: try again later."))
 
-    def _ended(self, _: object) -> None:
+    def _ended(self, made: asyncio.Task[Response]) -> None:
         self._running -= 1
+        self._tasks.discard(made)
+
+    async def _made_in_turn(self, request: PageRequest) -> Response:
+        loop, table = asyncio.get_running_loop(), _table_of(request.path)
+        ends = loop.time() + self._seconds
+        try:
+            async with self._turns.turn(table) if table else nullcontext():
+                if loop.time() > ends:  # the client has got an answer while it waited
+                    return _response(_failure(504, "The page has waited too long."))
+                return await loop.run_in_executor(self._pool, partial(self._made, request))
+        except BusyTableError:
+            return _response(_failure(503, "Too many pages of this table wait for its storage: try again later."))
 
     def _made(self, request: PageRequest) -> Response:
         try:
@@ -123,6 +167,12 @@ def _request(scope: Scope) -> PageRequest:
     path = (scope.get("raw_path") or scope["path"].encode()).split(b"?")[0].decode("latin-1")
     headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
     return PageRequest(scope["method"], path, scope["query_string"].decode("latin-1"), headers)
+
+
+def _table_of(path: str) -> str:
+    """Return the part of an address that names a table, or a query; "" for pages of the catalog."""
+    kind, *names = path.strip("/").split("/")
+    return "/".join([kind, *names[:2]]) if kind in ("t", "sql") else ""
 
 
 def _routed(path: str) -> tuple[View, Sequence[str]]:

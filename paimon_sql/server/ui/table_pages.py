@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -23,8 +23,8 @@ from paimon_core.spec.types import Kind
 from paimon_core.store.features import check_seen_whole
 from paimon_core.store.named_files import files_of
 from paimon_core.system_tables.text import local_time
-from paimon_sql.pictures.kinds import draw, kinds_of
-from paimon_sql.pictures.picture import WHOLE, Choice, PictureKind, bytes_text, count_text
+from paimon_sql.pictures.kinds import OPERATIONS, draw, kinds_of
+from paimon_sql.pictures.picture import Choice, PictureKind, bytes_text, count_text
 from paimon_sql.pictures.versions import time_text
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.python.progress import duration
@@ -155,14 +155,28 @@ def _pictures(found: PaimonTable, call: PageCall) -> Html:
     kinds, place = kinds_of(found.inner.store), _place(found, "pictures")
     wanted = call.text("kind")
     kind = next((k for k in kinds if k == wanted), kinds[0])
-    part = Choice(call.text("partition") or None, call.number("bucket"))
+    after = call.text("after") or None
+    part = Choice(call.text("partition") or None, call.number("bucket"), after)
     links = [tag("li", link(k.value, *place, current=k is kind, kind=k.value)) for k in kinds]
-    picture = draw(found.inner.store, kind, part if kind is PictureKind.LSM else WHOLE)
+    picture = draw(found.inner.store, kind, part if kind is PictureKind.LSM else Choice(after=after))
     return html(
         tag("nav", tag("ul", links), class_="tabs", aria_label="Kinds of pictures"),
+        _operations(call, place, kind, after) if kind in OPERATIONS else None,
         _choice(call) if kind is PictureKind.LSM else None,
         drawn(picture.html(styled=False)),
     )
+
+
+def _operations(call: PageCall, place: Sequence[str], kind: PictureKind, after: str | None) -> Html:
+    """Return links to the picture as it is now, and with the effect of each operation."""
+    part = {name: call.text(name) or None for name in ("partition", "bucket")}
+    texts: dict[str | None, str] = {None: "now"}
+    texts |= {name: f"after {name.replace('_', ' ')}" for name in OPERATIONS[kind]}
+    links = [
+        tag("li", link(text, *place, current=name == after, kind=kind.value, after=name, **part))
+        for name, text in texts.items()
+    ]
+    return tag("nav", tag("ul", links), class_="tabs", aria_label="Before and after")
 
 
 def _choice(call: PageCall) -> Html:
@@ -173,6 +187,7 @@ def _choice(call: PageCall) -> Html:
     return tag(
         "form",
         tag("input", type="hidden", name="kind", value="lsm"),
+        tag("input", type="hidden", name="after", value=call.text("after")) if call.text("after") else None,
         field("partition", "day=2024-01-01"),
         field("bucket", "0"),
         tag("button", "Show"),

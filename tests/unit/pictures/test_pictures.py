@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import struct
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,9 +22,9 @@ from paimon_core.system_tables.text import local_time
 from paimon_sql.pictures.kinds import draw
 from paimon_sql.pictures.lsm import draw_lsm
 from paimon_sql.pictures.picture import NARROWEST, Choice, Picture, PictureKind, bar, bytes_text, count_text
-from paimon_sql.pictures.show import ShownPicture
+from paimon_sql.pictures.show import ShownPicture, png_of
 from paimon_sql.pictures.sizes import draw_partitions
-from paimon_sql.pictures.svg import COLOURS
+from paimon_sql.pictures.svg import COLOURS, WIDTH, document, label, rect
 from paimon_sql.pictures.versions import draw_refs, draw_schemas, draw_timeline
 from paimon_sql.python.catalog import open_table
 from tests.unit.procedures.test_advice import Lake
@@ -183,10 +185,47 @@ def test_pictures_in_python(tmp_path: Path) -> None:
         and not re.search("https?://(?!www.w3)", page)
     )
     assert (tmp_path / "t.txt").read_text() == repr(shown.files())
-    with pytest.raises(InvalidOptionError, match=r"must end with \.svg, \.html, \.txt"):
-        shown.files().save(str(tmp_path / "t.png"))
+    with pytest.raises(InvalidOptionError, match=r"must end with \.svg, \.html, \.txt, \.png"):
+        shown.files().save(str(tmp_path / "t.gif"))
+    compacted, expired = shown.lsm(after="compact"), shown.timeline(after="expire_snapshots")
+    assert "after the compaction, at most: 1 file, 2 rows" in repr(compacted) and "an expiry removes" in repr(expired)
+    with pytest.raises(InvalidOptionError, match="cannot show the table after 'rollback'"):
+        repr(shown.lsm(after="rollback"))
     with pytest.raises(InvalidOptionError, match="choose a kind"):
         shown.all().to_svg()
+
+
+@pytest.fixture
+def resvg() -> None:
+    """Skip where PNGs cannot have texts."""
+    pytest.importorskip("resvg_py", reason='needs pip install "paimon-sql[png]"')
+    try:
+        png_of(document("t", "d", 40, []))
+    except UnsupportedFeatureError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.usefixtures("resvg")
+def test_png(monkeypatch: pytest.MonkeyPatch) -> None:
+    svg = document("t", "d", 40, [rect(0, 0, WIDTH, 40, "plus"), label(10, 20, "a text")])
+    drawn = png_of(svg)
+    width, height = struct.unpack(">II", drawn[16:24])
+    assert drawn.startswith(b"\x89PNG\r\n") and (width, height) == (2 * WIDTH, 80)
+    assert drawn != png_of(svg.replace("a text", "b text")), "it has texts"
+    monkeypatch.setattr("paimon_sql.pictures.show._FONTS", "svg text{font-family:Nope !important}")
+    with pytest.raises(UnsupportedFeatureError, match="A PNG needs a font, and this machine has none of"):
+        png_of(svg)
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(UnsupportedFeatureError, match=r"PNG needs the package resvg_py.*paimon-sql.*\[png\]"):
+        png_of(svg)
+
+
+@pytest.mark.usefixtures("resvg")
+def test_a_picture_is_saved_as_png(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {"primary-key": "k", "bucket": "1"})
+    lake.insert(1, 2)
+    open_table(f"{tmp_path}/default.db/t").pictures.lsm().save(str(tmp_path / "t.png"))
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG\r\n")
 
 
 def test_a_shown_picture_is_drawn_when_it_is_shown() -> None:

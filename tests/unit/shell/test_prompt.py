@@ -56,6 +56,23 @@ def test_pictures_of_a_table(monkeypatch):
     assert is_complete("\\timeline t") and not is_complete("\\timelines")
 
 
+@pytest.mark.parametrize(
+    ("typed", "kind", "table", "after"),
+    [
+        ("\\lsm t after minor compact;", "lsm", "t", "minor compact"),
+        ("\\lsm `a after b` AFTER compact", "lsm", "`a after b`", "compact"),
+        ("\\timeline db.t  after  expire_snapshots ;", "timeline", "db.t", "expire_snapshots"),
+        ("\\lsm `t after compact`", "lsm", "`t after compact`", None),
+    ],
+)
+def test_pictures_after_an_operation(typed, kind, table, after, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    session = FakeSession()
+    run_prompt(shell_on(session), Typed(typed))
+    more = "" if after is None else f", after => '{after}'"
+    assert session.ran == [f"CALL sys.picture(table => '{table}', kind => '{kind}', width => 200{more})"]
+
+
 def test_results_are_printed_without_the_statement():
     shell = shell_on(FakeSession({"SELECT 1": FakeFrame({"one": "long"}, (1,))}))
     run_prompt(shell, Typed("SELECT 1;"))

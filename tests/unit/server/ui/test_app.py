@@ -9,17 +9,20 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 import pyarrow as pa
 import pytest
 
-from paimon_core.errors import UnsupportedFeatureError
+from paimon_core.errors import NotFoundError, UnsupportedFeatureError
+from paimon_core.spec.identifier import Identifier
 from paimon_sql import open_catalog
 from paimon_sql.python.catalog import PaimonCatalog
+from paimon_sql.python.table import PaimonTable
 
 pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[ui]"')
 from paimon_sql.server.rest.run import serving
@@ -263,6 +266,22 @@ def test_pictures_use_the_style_of_the_server(site: Site) -> None:
     assert site.get("/icon.svg")[2]["Content-Type"].startswith("image/svg+xml")
 
 
+def test_pictures_before_and_after(site: Site) -> None:
+    place = ("t", "shop", "orders", "pictures")
+    lsm = site.page(*place, query="?kind=lsm&after=compact&bucket=0")
+    assert "bucket 0 after the compaction, at most: 1 file, " in lsm.text
+    links = [a for t, a in lsm.elements if t == "a" and "kind=lsm" in str(a["href"]) and "bucket=0" in str(a["href"])]
+    assert [parse_qs(str(a["href"]).partition("?")[2]).get("after", [""]) for a in links] == [
+        [""], ["compact"], ["minor compact"]
+    ]  # fmt: skip
+    assert [a.get("aria-current") for a in links] == [None, "page", None]
+    assert ("input", {"type": "hidden", "name": "after", "value": "compact"}) in lsm.elements
+    timeline = site.page(*place, query="?kind=timeline&after=expire_snapshots")
+    assert "an expiry removes 0 snapshots (orange) and 0 files" in timeline.text
+    assert site.get("/t/shop/orders/pictures?kind=timeline&after=compact")[0] == 400
+    assert "Before and after" not in site.page(*place, query="?kind=files").source
+
+
 def test_queries(site: Site) -> None:
     pytest.importorskip("duckdb", reason='needs pip install "paimon-sql[duckdb]"')
 
@@ -310,6 +329,53 @@ def test_a_page_that_takes_too_long(lake: PaimonCatalog, monkeypatch: pytest.Mon
         status, text, _ = site.get("/")
         assert status == 504 and "more than 0.05 seconds" in text
         goes_on.set()
+
+
+def test_nobody_waits_for_a_slow_storage(lake: PaimonCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on, waiting, lock = threading.Event(), list[int](), threading.Lock()
+    load = PaimonTable.load
+
+    def slow(catalog: Any, identifier: Identifier, *rest: Any) -> PaimonTable:
+        if identifier.name == "orders":
+            with lock:
+                waiting.append(1)
+            assert goes_on.wait(60)
+        return load(catalog, identifier, *rest)
+
+    monkeypatch.setattr(PaimonTable, "load", slow)
+    with Site(lake) as site, ThreadPoolExecutor(28) as clients:
+        asked = [clients.submit(site.get, "/t/shop/orders/files") for _ in range(16)]
+        while len(waiting) < 4:
+            threading.Event().wait(0.01)
+        others = ["/", "/d/shop", "/t/shop/empty", "/t/shop/empty/files"] * 3
+        assert [status for status, _, _ in clients.map(site.get, others)] == [200] * 12
+        assert len(waiting) == 4 and not any(page.done() for page in asked)
+        more = [clients.submit(site.get, "/t/shop/orders/advice") for _ in range(5)]
+        refused = next(as_completed(more)).result()
+        assert refused[0] == 503 and "Too many pages of this table" in refused[1]
+        goes_on.set()
+        answers = [page.result() for page in (*asked, *more)]
+    assert sorted(status for status, _, _ in answers) == [200] * 20 + [503]
+    assert len(waiting) == 20
+
+
+def test_pages_that_waited_too_long_are_not_made(lake: PaimonCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on, made = threading.Event(), list[int]()
+
+    def slow(*_: Any) -> Any:
+        made.append(1)
+        assert goes_on.wait(60)
+        raise NotFoundError("gone")
+
+    monkeypatch.setattr(PaimonTable, "load", slow)
+    with Site(lake, seconds=0.2) as site, ThreadPoolExecutor(8) as clients:
+        answers = list(clients.map(site.get, ["/t/shop/orders"] * 8))
+        assert [status for status, _, _ in answers] == [504] * 8
+        goes_on.set()
+        assert site.get("/")[0] == 200
+        while site.app._running:
+            threading.Event().wait(0.01)
+    assert len(made) == 4
 
 
 def test_users_see_what_they_may_see(lake: PaimonCatalog, tmp_path: Path) -> None:
