@@ -34,7 +34,7 @@ from paimon_sql.catalog.base import (
     check_new_database,
 )
 from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, KeepsFunctions, KeepsViews
-from paimon_sql.catalog.folders import DATABASE_SUFFIX, LOCATION, Folders
+from paimon_sql.catalog.folders import DATABASE_SUFFIX, LOCATION, Folders, Listed, delete_folders
 from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.named_tables import CatalogTables, Registry
 from paimon_sql.catalog.schema_files import SchemaFiles, follow_name
@@ -97,11 +97,20 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
     def drop_database(self, name: str, cascade: bool = False) -> None:
         check_dropped_database(name)
         self._check_database(name)
-        if not cascade:
-            check_is_empty(
-                name, self.list_tables(name), self._views.files.names(name), self._functions.files.names(name)
-            )
-        self.io.delete_dir(self._folders.database(name))
+        folder = self._folders.database(name)
+        if cascade:
+            self.io.delete_dir(folder)
+            return
+        with self.io.writer_slot(folder):
+            listed = Listed.below(self.io, folder)  # before the check, so files of tables that come after it are kept
+            self._check_is_empty(name)
+            listed.delete(self.warehouse)
+            if self.io.exists(folder):
+                self._check_is_empty(name)
+                delete_folders(self.io, folder)
+
+    def _check_is_empty(self, name: str) -> None:
+        check_is_empty(name, self.list_tables(name), self._views.files.names(name), self._functions.files.names(name))
 
     def list_tables(self, database: str) -> list[str]:
         folders = [f for f in self.io.list(self._folders.database(database)) if f.is_dir]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from paimon_core.dataclass import dataclass
-from paimon_core.errors import InvalidOptionError
-from paimon_core.io.file_io import FileIO
+from paimon_core.errors import InvalidOptionError, StorageError
+from paimon_core.io.file_io import FileIO, walk
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name
 from paimon_core.store.schemas import schema_ids
@@ -33,6 +33,44 @@ class Folders:
             raise InvalidOptionError(
                 f"Database {database} cannot have a location of its own: this catalog keeps it in {self.warehouse}."
             )
+
+
+@dataclass(frozen=True)
+class Listed:
+    """All that a folder contained at one moment. Files and folders that are created later are never deleted."""
+
+    io: FileIO
+    files: Sequence[str]
+    folders: Sequence[str]
+
+    @classmethod
+    def below(cls, io: FileIO, folder: str) -> Listed:
+        """List a folder. Its own path is the last of `folders`, behind all folders in it."""
+        files = io.files_below(folder)
+        if files is not None:
+            return cls(io, files, [])
+        found = list(walk(io, folder))
+        is_folder = [f.is_dir and not f.is_link for f in found]
+        files = [f.path for f, yes in zip(found, is_folder, strict=True) if not yes]
+        return cls(io, files, [*(f.path for f, yes in zip(found, is_folder, strict=True) if yes), folder])
+
+    def delete(self, root: str) -> None:
+        """Delete the files, then each empty folder. `root` is a folder above them. Raises `StorageError`."""
+        for error in self.io.delete_many_below(root, self.files).values():
+            raise error
+        for folder in self.folders:
+            self.io.delete_empty_dir_below(root, folder)
+
+
+def delete_folders(io: FileIO, folder: str) -> None:
+    """Delete a folder that contains only folders. Raises `StorageError` if it contains a file."""
+    file = next((f.path for f in walk(io, folder) if not f.is_dir or f.is_link), None)
+    if file is not None:
+        raise StorageError(
+            f"Cannot delete folder {folder}: another program created {file} in it meanwhile. Run the statement again, "
+            "or use CASCADE."
+        )
+    io.delete_dir(folder)
 
 
 def unnamed_tables(io: FileIO, database_dir: str, is_known: Callable[[str], bool]) -> list[str]:

@@ -213,6 +213,14 @@ class FileIO(Protocol):
         """
 
 
+def walk(io: FileIO, folder: str) -> Iterator[FileStatus]:
+    """Yield everything below a folder, the content of each folder before the folder itself. Links are not followed."""
+    for found in io.list(folder):
+        if found.is_dir and not found.is_link:
+            yield from walk(io, found.path)
+        yield found
+
+
 def delete_each_below(io: FileIO, root: str, paths: Iterable[str]) -> dict[str, OSError]:
     """Delete files one after another, in this order. Return the errors of files that could not be deleted, by path."""
     errors: dict[str, OSError] = {}

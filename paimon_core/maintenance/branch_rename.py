@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from paimon_core.commit.publish import create_if_missing
 from paimon_core.errors import BranchExistsError, CommitConflictError
-from paimon_core.io.file_io import FileIO
+from paimon_core.io.file_io import FileIO, walk
 from paimon_core.maintenance.branches import check_branch_name, check_unused, publish_schemas, remove_schemas
 from paimon_core.maintenance.turns import upkeep_turn
 from paimon_core.store.branches import branch_names, open_branch
@@ -82,8 +82,4 @@ def _copy(old: TableStore, new: TableStore) -> bool:
 
 
 def _files_below(io: FileIO, folder: str) -> Iterator[str]:
-    for found in io.list(folder):
-        if found.is_dir:
-            yield from _files_below(io, found.path)
-        elif not found.is_link:
-            yield found.path
+    return (found.path for found in walk(io, folder) if not found.is_dir and not found.is_link)
