@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -27,9 +26,9 @@ from paimon_sql.spark.jvm.client_sessions import (
     guard_thrift_sessions,
     limit_thrift_logins,
     prepare_connect_catalogs,
-    put_on_class_path,
     refuse_connect_writes,
     refuse_writes,
+    require_class,
     rows_of,
     watch_connect_sessions,
     watch_thrift_sessions,
@@ -63,18 +62,17 @@ _DYING = 10.0  # seconds for a JVM to end once it does not answer
 Say = Callable[[str], None]
 
 
-def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop: threading.Event, say: Say) -> bool:
+def serve(spark: SparkSession, settings: ServerSettings, stop: threading.Event, say: Say) -> bool:
     """Serve a session until `stop` is set, then wait for running statements. Return whether all of them ended in time.
 
-    `class_path` is an empty folder on the driver's class path. `say` is called with one line at a time. Raises
-    `StorageError` if the server cannot listen on a port.
+    `say` is called with one line at a time. Raises `StorageError` if the server cannot listen on a port.
     """
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
     begin_sessions_with(java_session(spark), _of_clients(spark))
     restrict_variables(jvm, java_session(spark))
     check_relations(jvm, java_session(spark))  # clients of Spark Connect set options without a statement
     bound_results(jvm)
-    bound_rows(jvm, java_session(spark), class_path)
+    bound_rows(jvm, java_session(spark))
     watch_failures(jvm)
     lists = _lists(jvm, spark, settings)
     if lists is not None:
@@ -82,10 +80,10 @@ def serve(spark: SparkSession, settings: ServerSettings, class_path: Path, stop:
         restrict_paths(java_session(spark), lambda path: bool(lists.test("place", path)))
     with ExitStack() as servers:
         if settings.thrift is not None:
-            servers.enter_context(_thrift(jvm, spark, settings, class_path, lists))
+            servers.enter_context(_thrift(jvm, spark, settings, lists))
             say(f"JDBC: jdbc:hive2://{settings.host}:{settings.thrift}{';ssl=true' if settings.keystore else ''}")
         if settings.connect is not None:
-            port = servers.enter_context(_connect(jvm, spark, settings, class_path, lists))
+            port = servers.enter_context(_connect(jvm, spark, settings, lists))
             say(f"Spark Connect: sc://{settings.host}:{port}")
         if settings.health is not None:
             servers.enter_context(_health(jvm, settings, stop))
@@ -129,10 +127,10 @@ def _of_clients(spark: SparkSession) -> dict[str, str]:
 
 @contextmanager
 def _thrift(
-    jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path, lists: JavaObject | None
+    jvm: Jvm, spark: SparkSession, settings: ServerSettings, lists: JavaObject | None
 ) -> Iterator[None]:
     if settings.users:
-        put_on_class_path(jvm, class_path, "PasswordFile")
+        require_class(jvm, "PasswordFile")
     with _starting(f"The JDBC server cannot listen on {settings.host}:{settings.thrift}"):
         server = start_thrift_server(jvm, spark, java_properties(settings))
     try:
@@ -147,16 +145,16 @@ def _thrift(
 
 @contextmanager
 def _connect(
-    jvm: Jvm, spark: SparkSession, settings: ServerSettings, class_path: Path, lists: JavaObject | None
+    jvm: Jvm, spark: SparkSession, settings: ServerSettings, lists: JavaObject | None
 ) -> Iterator[int]:
     """Start Spark Connect. It yields the port."""
-    install_remote_frames(spark, class_path)
+    install_remote_frames(spark)
     if settings.token and not takes_tokens(jvm):
         raise UnsupportedFeatureError("Spark Connect of this Spark cannot require a token, which --token-file needs.")
-    watch_connect_sessions(jvm, class_path, _limits(settings))
-    prepare_connect_catalogs(jvm, class_path)
+    watch_connect_sessions(jvm, _limits(settings))
+    prepare_connect_catalogs(jvm)
     if lists is not None:
-        refuse_connect_writes(jvm, class_path, lists)
+        refuse_connect_writes(jvm, lists)
     with _starting(f"Spark Connect's server cannot listen on {settings.host}:{settings.connect}"):
         server = start_connect_server(jvm, spark)
     assert settings.connect is not None

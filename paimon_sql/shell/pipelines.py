@@ -16,10 +16,8 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 from paimon_core.errors import PaimonError
 from paimon_sql.server.serve import serve, stop_driver
@@ -51,20 +49,19 @@ def run_pipelines(words: Sequence[str]) -> int:
     settings = ServerSettings(connect=_free_port(), other_ports=_OTHER_PORTS, token=secrets.token_urlsafe(32), drain=10)
     try:
         hand_to_spark_submit(arguments, os.environ)
-        with tempfile.TemporaryDirectory(prefix="paimon-sql-") as class_path:
-            return _run(arguments, settings, Path(class_path), program)
+        return _run(arguments, settings, program)
     except (PaimonError, OSError) as error:
         sys.stderr.write(f"error: {describe(error)}\n")
         return 1
 
 
-def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Path, program: list[str]) -> int:
+def _run(arguments: argparse.Namespace, settings: ServerSettings, program: list[str]) -> int:
     client = _Client(program, settings)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: client.stop())
-    session = server_session(arguments, settings, class_path)
+    session = server_session(arguments, settings)
     try:
-        serve(session, settings, class_path, client.ended, client.start_once)
+        serve(session, settings, client.ended, client.start_once)
         return client.status
     finally:
         client.stop()

@@ -9,7 +9,6 @@ import logging
 import os
 import signal
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Sequence
@@ -32,7 +31,7 @@ from paimon_sql.shell.startup import quiet_start
 from paimon_sql.spark.jvm.gateway import kill_jvm
 
 KEYSTORE_PASSWORD = "PAIMON_SQL_KEYSTORE_PASSWORD"
-_CLASS_PATH, _JAVA_OPTIONS = "spark.driver.extraClassPath", "spark.driver.defaultJavaOptions"
+_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _ENDS = "-XX:+ExitOnOutOfMemoryError"  # otherwise a driver without free memory keeps running, but cannot serve
 _GRACE = 30  # seconds after the time limit of the statements until the process ends in any case
 _STDERR = 2  # the file descriptor: Python closes its own file while it shuts down
@@ -52,14 +51,13 @@ def run_server(words: Sequence[str]) -> int:
         settings = _settings(arguments)
         check(settings)
         hand_to_spark_submit(arguments, os.environ)
-        with tempfile.TemporaryDirectory(prefix="paimon-sql-") as class_path:
-            return _run(arguments, settings, Path(class_path))
+        return _run(arguments, settings)
     except (PaimonError, OSError) as error:
         sys.stderr.write(f"error: {describe(error)}\n")
         return 1
 
 
-def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Path) -> int:
+def _run(arguments: argparse.Namespace, settings: ServerSettings) -> int:
     stop = threading.Event()
 
     def ask_to_stop(*_: object) -> None:
@@ -75,9 +73,9 @@ def _run(arguments: argparse.Namespace, settings: ServerSettings, class_path: Pa
         if settings.thrift is None and settings.connect is None:
             wait(settings, stop, _say)
             return 0
-        session = server_session(arguments, settings, class_path)
+        session = server_session(arguments, settings)
         try:
-            return 0 if serve(session, settings, class_path, stop, _say) else 1
+            return 0 if serve(session, settings, stop, _say) else 1
         finally:
             end_after(_GRACE)
             stop_driver(session)
@@ -192,11 +190,10 @@ def _settings(arguments: argparse.Namespace) -> ServerSettings:
     )
 
 
-def server_session(arguments: argparse.Namespace, settings: ServerSettings, class_path: Path) -> Any:
-    """Open the session of a server. `class_path` is an empty folder on the driver's class path."""
+def server_session(arguments: argparse.Namespace, settings: ServerSettings) -> Any:
+    """Open the session of a server."""
     given = dict(arguments.conf)
     given[_JAVA_OPTIONS] = " ".join(filter(None, (given.get(_JAVA_OPTIONS), _ENDS)))
-    given[_CLASS_PATH] = os.pathsep.join(filter(None, (str(class_path), given.get(_CLASS_PATH))))
     warnings.filterwarnings("ignore", module="pyspark")
     with quiet_start():
         session = open_session(arguments, {**spark_settings(settings), **given})

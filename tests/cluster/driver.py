@@ -24,11 +24,11 @@ from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_sql.spark.workers import worker
 from paimon_sql.spark.workers.worker import BatchFunction
 from paimon_sql.spark.write import write as write_bridge
+from tests.support.quick_jvm import ARCHIVED
 
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # four of them start: compiled quickly rather than well
 SETTINGS = {
-    "spark.driver.extraJavaOptions": JVM,
-    "spark.executor.extraJavaOptions": JVM,
+    "spark.driver.extraJavaOptions": ARCHIVED,
+    "spark.executor.extraJavaOptions": ARCHIVED,
     "spark.master": "local-cluster[2,1,1024]",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import paimon_sql
-from tests.support.standalone import JVM, PATIENCE, SPARK, environment_of, standalone
+from tests.support.quick_jvm import ARCHIVED
+from tests.support.standalone import PATIENCE, SPARK, environment_of, standalone
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.slow]
 
@@ -24,8 +25,8 @@ spark.executor.memory             512m
 spark.executor.cores              1
 spark.cores.max                   2
 spark.sql.shuffle.partitions      2
-spark.executor.extraJavaOptions   {JVM}
-spark.driver.extraJavaOptions     {JVM}
+spark.executor.extraJavaOptions   {ARCHIVED}
+spark.driver.extraJavaOptions     {ARCHIVED}
 """
 JOB = """
 import os

@@ -11,7 +11,8 @@ import pytest
 
 import paimon_sql
 from tests.support import yarn as support
-from tests.support.standalone import JVM, SPARK
+from tests.support.quick_jvm import QUICK_JVM
+from tests.support.standalone import SPARK
 from tests.support.yarn import Yarn
 
 pytestmark = [
@@ -51,7 +52,7 @@ def test_client_mode(cluster: Yarn, tmp_path: Path) -> None:
         "spark.sql.catalog.lake": "paimon_sql.SparkCatalog",
         "spark.sql.catalog.lake.warehouse": str(tmp_path / "lake"),
         "spark.sql.defaultCatalog": "lake",
-        "spark.executor.extraJavaOptions": JVM,
+        "spark.executor.extraJavaOptions": QUICK_JVM,
         "spark.sql.shuffle.partitions": "2",
     }
     (tmp_path / "defaults.conf").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))

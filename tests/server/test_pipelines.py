@@ -80,22 +80,6 @@ def test_a_pipeline_runs_and_takes_new_rows(tmp_path: Path) -> None:
     assert catalog.table("shop.counted").scan().to_arrow().to_pylist() == [{"n": 2}]
 
 
-def test_a_port_that_another_program_takes_first(tmp_path: Path) -> None:
-    warehouse, folder = tmp_path / "warehouse", project(tmp_path, SQL)
-    catalog = paimon_sql.open_catalog(str(warehouse))
-    catalog.create_database("shop")
-    catalog.create_table("shop.source", pa.schema([("id", pa.int64()), ("v", pa.string())]))
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        code = (
-            "import sys; from paimon_sql.shell import pipelines\n"
-            f"pipelines._free_port = lambda: {taken.getsockname()[1]}\n"
-            f"sys.exit(pipelines.run_pipelines(['dry-run', '-w', {str(warehouse)!r}]))"
-        )
-        program = [sys.executable, "-c", code]
-        ended = subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
-    assert ended.returncode == 0, ended.stderr[-3000:]
-
-
 FLOWS = """\
 from pyspark import pipelines as dp
 
@@ -150,7 +134,14 @@ def test_a_dry_run_reports_a_wrong_definition(tmp_path: Path) -> None:
     catalog = paimon_sql.open_catalog(str(warehouse))
     catalog.create_database("shop")
     catalog.create_table("shop.source", pa.schema([("id", pa.int64()), ("v", pa.string())]))
-    refused = pipeline(folder, warehouse, "dry-run")
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # another program takes the port before the server does
+        program = (
+            "import sys; from paimon_sql.shell import pipelines\n"
+            f"pipelines._free_port = lambda: {taken.getsockname()[1]}\n"
+            f"sys.exit(pipelines.run_pipelines(['dry-run', '-w', {str(warehouse)!r}]))"
+        )
+        command = [sys.executable, "-c", program]
+        refused = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
     assert refused.returncode == 1 and "missing" in refused.stdout + refused.stderr
     assert [
         t for t in ("latest", "small", "wrong") if catalog.inner.table_exists(catalog.inner.identifier(f"shop.{t}"))

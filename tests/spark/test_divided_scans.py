@@ -69,20 +69,21 @@ def plan_of(frame: Any) -> str:
     return str(frame._jdf.queryExecution().executedPlan().toString())
 
 
-def test_queries_return_what_workers_return_alone(table: Any) -> None:
+@pytest.mark.parametrize("part", [0, 1])
+def test_queries_return_what_workers_return_alone(table: Any, part: int) -> None:
     assert all(f"PaimonScan[{kind}]" in plan_of(table.sql("SELECT * FROM t")) for kind in ("raw", "merge"))
     found, unions = [], 0
-    for query in QUERIES:
+    for query in QUERIES[part::2]:
         frame = table.sql(query)
         plan = plan_of(frame)
         unions += "Union" in plan and "PaimonScan[raw]" in plan
         found.append(frame.collect())
     table.conf.set("spark.paimon.scan.ignore-lost-files", "true")  # only workers read tables with this option
     try:
-        for query, rows in zip(QUERIES, found, strict=True):
+        for query, rows in zip(QUERIES[part::2], found, strict=True):
             alone = table.sql(query)
             assert "PaimonScan[raw]" not in plan_of(alone), query
             assert rows == alone.collect(), query
     finally:
         table.conf.unset("spark.paimon.scan.ignore-lost-files")
-    assert unions >= 9
+    assert unions >= 4

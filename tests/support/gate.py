@@ -43,13 +43,13 @@ CHOSEN: Mapping[str, Choice] = {
     "dbt-paimon/tests/test_example.py": Choice(of=2),
     "dbt-paimon/tests/test_servers.py": Choice(of=2),
     # six kinds of catalogs, four of them behind servers: all cases on the quickest kind, a part on each other kind
-    "tests/catalogs": Choice(of=5, always="filesystem"),
-    "tests/catalogs/test_contract.py": Choice(of=3, always="filesystem"),
+    "tests/catalogs": Choice(of=6, always="filesystem"),
+    "tests/catalogs/test_contract.py": Choice(of=5, always="filesystem"),
     "tests/catalogs/test_crashes.py": Choice(of=6, always="filesystem"),
     # each file starts a cluster
     "tests/cluster": Choice(of=3),
     # a case takes seconds; the golden tables, the pages and the unit tests use the same code
-    "tests/conformance": Choice(of=8),
+    "tests/conformance": Choice(of=10),
     "tests/conformance/test_conformance.py::test_the_list_names_cases": WHOLE,
     "tests/conformance/test_stock_server.py": NONE,
     "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge": WHOLE,
@@ -75,10 +75,12 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/server": Choice(of=3),
     # a history takes ten seconds; histories that failed once and planted bugs are all there
     "tests/simulation/test_simulation.py::test_histories": NONE,
+    # three object stores, each with every kind of call; unit tests of the storages have the same kinds
+    "tests/storages": Choice(of=2),
     # processes of their own commit, some seconds for each case
     "tests/storages/test_commits_through_faults.py": Choice(),
     # Spark takes a second for a statement; the functions that decide have unit tests
-    "tests/spark": Choice(of=8),
+    "tests/spark": Choice(of=10),
     "tests/spark/test_differential.py": Choice(of=2),
     # each way of writing, for each kind of table
     "tests/spark/test_generated_columns.py::test_every_write_makes_the_values": Choice(of=4),
@@ -86,7 +88,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/spark/test_golden.py": Choice(of=6),
     "tests/spark/test_golden.py::test_lists_name_what_exists": WHOLE,
     # `make campaign NAME=versions` runs these, too: Spark's hooks differ between its versions
-    "tests/spark/test_hooks.py": Choice(cases=2, of=2),
+    "tests/spark/test_hooks.py": Choice(cases=1, of=3),
     "tests/spark/test_hooks.py::test_filters": Choice(of=8),
     # a millisecond each
     "tests/spark/test_preprocess_parses.py": Choice(cases=2, of=2),
@@ -100,7 +102,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/unit/write/test_engine_histories.py": Choice(),
     "tests/unit/write/test_key_value.py": Choice(of=2),
     # all pages of docs/ run in `make test-all`
-    "tests/sql/test_docs.py::test_page": Choice(of=3),
+    "tests/sql/test_docs.py::test_page": Choice(of=4),
     "tests/sql/test_examples.py": Choice(of=2),
 }
 # by file, function or case: the test that stays for it
@@ -214,6 +216,8 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/server/test_serve.py::test_the_log_tells_failures_from_ends": (
         "tests/server/test_serve.py::test_the_log_tells_each_statement_without_secrets"
     ),
+    # a driver of its own, whose executors record
+    "tests/spark/test_executor_traces.py": "tests/unit/test_tracing.py::test_a_parent_of_another_process",
     # many statements for each case
     "tests/spark/test_analyze.py::test_columns": "tests/spark/test_analyze.py::test_some_columns_and_refusals",
     "tests/spark/test_failed_statements.py::test_a_failure_changes_nothing": (

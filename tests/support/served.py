@@ -20,7 +20,6 @@ from paimon_sql.server.passwords import set_password
 from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE, wait_until
 
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 RUN = ("-m", "paimon_sql", "serve")
 USER, PASSWORD, TOKEN = "ann", "right", "a-token"
 _CLOSED, _LOGINS = "read 0 bytes", 5  # errors that a client gets from a closed connection; the number of its attempts
@@ -97,7 +96,7 @@ def served(
     (folder / "token").write_text(f"{TOKEN}\n")
     thrift, connect, health = free_port(), free_port(), free_port()
     words = ["--thrift", thrift, "--connect", connect, "--token-file", folder / "token", "--health", health]
-    words += ["--master", "local[2]", "--driver-memory", "1g", "-c", f"spark.driver.extraJavaOptions={JVM}"]
+    words += ["--master", "local[2]", "--driver-memory", "1g"]
     words += ["-c", "spark.sql.shuffle.partitions=2", *options]
     if passwords:
         set_password(folder / "users", USER, PASSWORD)

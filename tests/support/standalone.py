@@ -13,16 +13,16 @@ from pathlib import Path
 import pyspark
 
 from tests.support.ports import free_port
+from tests.support.quick_jvm import ARCHIVED
 from tests.support.waiting import PATIENCE, wait_until
 
 SPARK = Path(pyspark.__file__).parent
-JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def environment_of(workers: Path) -> dict[str, str]:
     """Return the environment of the master, of its workers, and of drivers. The workers' files are in a folder."""
     own = {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable, "SPARK_WORKER_DIR": str(workers)}
-    return os.environ | own | {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": JVM}
+    return os.environ | own | {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": ARCHIVED}
 
 
 @contextmanager

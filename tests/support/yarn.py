@@ -16,7 +16,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from tests.support.ports import free_port
-from tests.support.standalone import JVM, SPARK
+from tests.support.quick_jvm import QUICK_JVM
+from tests.support.standalone import SPARK
 from tests.support.waiting import PATIENCE
 
 JARS = os.environ.get("PAIMON_SQL_YARN_JARS")  # the class path that `scripts/jars yarn 3.5.0` prints
@@ -66,7 +67,7 @@ def yarn(folder: Path) -> Iterator[Yarn]:
     queues |= {f"{prefix}.root.queues": "default,reports", f"{prefix}.maximum-am-resource-percent": "0.9"}
     _write(folder / "capacity-scheduler.xml", queues)
     (folder / "log4j.properties").write_text(_LOG)
-    java = ["java", "-Xmx300m", *JVM.split(), "--add-opens", "java.base/java.lang=ALL-UNNAMED"]
+    java = ["java", "-Xmx300m", *QUICK_JVM.split(), "--add-opens", "java.base/java.lang=ALL-UNNAMED"]
     started = []
     try:
         for name in _MANAGERS:

@@ -6,7 +6,6 @@ effect. Instead, Spark finds a class with the name of our format, and one of our
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaObject
@@ -26,12 +25,10 @@ from paimon_sql.spark.statements.parser import registry_in
 from paimon_sql.spark.statements.rewrites import StatementRewriter
 
 
-def install_remote_frames(spark: SparkSession, class_path: Path) -> None:
-    """Install both before a server starts: the sessions of its clients are created from this session. `class_path` is a
-    folder on the driver's class path.
-    """
+def install_remote_frames(spark: SparkSession) -> None:
+    """Install both before a server starts: the sessions of its clients are created from this session."""
     jvm, session = jvm_of(spark.sparkContext), java_session(spark)
-    locate_tables(jvm, class_path, locator(jvm, session))
+    locate_tables(jvm, locator(jvm, session))
     rewrite_frames(jvm, session, Function2(jvm, rewritten_frame))
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaObject
-from py4j.protocol import Py4JJavaError
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
@@ -66,7 +64,7 @@ def refuse_writes(jvm: Jvm, session: JavaObject, lists: JavaObject) -> None:
     ),
     Variant.of(_NONE),
 )
-def refuse_connect_writes(jvm: Jvm, folder: Path, lists: JavaObject) -> None:
+def refuse_connect_writes(jvm: Jvm, lists: JavaObject) -> None:
     """Make Spark Connect refuse every call except those known to only read. Call it before the server starts, and after
     other functions that add interceptors. `lists` are of `allow_lists`. Raises `UnsupportedFeatureError` if this
     Spark cannot.
@@ -74,7 +72,7 @@ def refuse_connect_writes(jvm: Jvm, folder: Path, lists: JavaObject) -> None:
     if jvm.variant(refuse_connect_writes).name == _NONE:
         raise UnsupportedFeatureError("Spark Connect of this Spark cannot refuse calls, which --read-only needs.")
     add_conditions(jvm, STATES)
-    put_on_class_path(jvm, folder, _READ)
+    require_class(jvm, _READ)
     jvm.java_class(_READ).allow(READ_ONLY, lists)
     _intercept(jvm, _READ)
 
@@ -191,17 +189,17 @@ def thrift_results(jvm: Jvm, condition: str, state: str) -> JavaObject | None:
     ),
     Variant.of(_NONE),
 )
-def bound_rows(jvm: Jvm, session: JavaObject, folder: Path) -> None:
+def bound_rows(jvm: Jvm, session: JavaObject) -> None:
     """Make statements fail if their first or last rows (LIMIT, `show`, `tail`) take more memory than an answer may:
     Spark unpacks all of them in the driver. This holds for the sessions created from this one. If tasks run in the
-    driver, an answer of Spark Connect may take half of that, because tasks hold copies of it. `folder` must be on the
-    driver's class path. Call it after `bound_results`. Raises as `put_on_class_path`.
+    driver, an answer of Spark Connect may take half of that, because tasks hold copies of it. Call it after
+    `bound_results`. Raises `UnsupportedFeatureError` if the JVM refuses the class.
     """
     largest = _largest_result(jvm)
     if jvm.variant(bound_rows).name == _NONE or largest == 0:
         return
     add_conditions(jvm, STATES)
-    put_on_class_path(jvm, folder, _BOUNDED)
+    require_class(jvm, _BOUNDED)
     in_tasks = largest // 2 if jvm.context._jsc.sc().isLocal() else 0
     jvm.java_class(_BOUNDED).install(session.extensions(), largest, in_tasks, LIMIT_EXCEEDED, LARGEST_RESULT)
 
@@ -224,10 +222,9 @@ def _largest_result(jvm: Jvm) -> int:
     ),
     Variant.of(_NONE),
 )
-def watch_connect_sessions(jvm: Jvm, folder: Path, limits: SessionLimits) -> bool:
+def watch_connect_sessions(jvm: Jvm, limits: SessionLimits) -> bool:
     """Apply limits to Spark Connect's sessions, and count the rows of their answers. Call it before the server starts.
-    `folder` must be on the driver's class path. Return whether this Spark can do it. Raises `UnsupportedFeatureError`
-    if it cannot and there are limits.
+    Return whether this Spark can do it. Raises `UnsupportedFeatureError` if it cannot and there are limits.
     """
     if jvm.variant(watch_connect_sessions).name == _NONE:
         if limits != SessionLimits():
@@ -236,7 +233,7 @@ def watch_connect_sessions(jvm: Jvm, folder: Path, limits: SessionLimits) -> boo
             )
         return False
     add_conditions(jvm, STATES)
-    put_on_class_path(jvm, folder, _INTERCEPTED)
+    require_class(jvm, _INTERCEPTED)
     watcher = jvm.java_class(_INTERCEPTED)
     watcher.limit(limits.statements, limits.rows, limits.seconds, LIMIT_EXCEEDED)
     _intercept(jvm, _INTERCEPTED)
@@ -253,12 +250,12 @@ def watch_connect_sessions(jvm: Jvm, folder: Path, limits: SessionLimits) -> boo
     ),
     Variant.of(_NONE),
 )
-def prepare_connect_catalogs(jvm: Jvm, folder: Path) -> None:
+def prepare_connect_catalogs(jvm: Jvm) -> None:
     """Load the configured catalogs of each session before `spark.catalog` lists them. Call it before the server starts.
-    `folder` must be on the driver's class path. Raises as `put_on_class_path`.
+    Raises `UnsupportedFeatureError` if the JVM refuses the class.
     """
     if jvm.variant(prepare_connect_catalogs).name != _NONE:
-        put_on_class_path(jvm, folder, _PREPARED)
+        require_class(jvm, _PREPARED)
         _intercept(jvm, _PREPARED)
 
 
@@ -294,11 +291,11 @@ def rewrite_frames(jvm: Jvm, session: JavaObject, rewrite: Any) -> None:
     '`format("paimon")` of clients of Spark Connect',
     java_type(classes.SOURCE_IN_CATALOG),
 )
-def locate_tables(jvm: Jvm, folder: Path, function: Any) -> None:
+def locate_tables(jvm: Jvm, function: Any) -> None:
     """Make Spark find the format `paimon`. `function` finds a table: it takes options and returns the parts of a name,
-    joined by NULs. `folder` must be on the driver's class path. Raises as `put_on_class_path`.
+    joined by NULs. Raises `UnsupportedFeatureError` if the JVM refuses the class.
     """
-    put_on_class_path(jvm, folder, "DefaultSource")
+    require_class(jvm, "DefaultSource", _SOURCE)
     jvm.java_class(_SOURCE).locateWith(function)
 
 
@@ -309,21 +306,12 @@ def define_source(jvm: Jvm, make_locator: Callable[[], Any]) -> None:
         jvm.java_class(_SOURCE).locateWith(make_locator())
 
 
-def put_on_class_path(jvm: Jvm, folder: Path, name: str) -> None:
-    """Make Java find a class of this package by its name: write its code into a folder on the driver's class path.
-    Raises `UnsupportedFeatureError` if the JVM was started without that folder."""
-    found = jvm.compiled_code(name)
-    for full, code in found.items():
-        file = folder.joinpath(*full.split(".")).with_suffix(".class")
-        file.parent.mkdir(exist_ok=True)
-        file.write_bytes(code)
-    try:
-        for full in found:
-            jvm.java_class(classes.JAVA_CLASS_LOADER).getSystemClassLoader().loadClass(full)
-    except Py4JJavaError:
+def require_class(jvm: Jvm, source: str, name: str = "") -> None:
+    """Make Spark find a class, as `Jvm.define` does. Raises `UnsupportedFeatureError` if the JVM refuses it."""
+    if not jvm.define(source, name):
         raise UnsupportedFeatureError(
-            f"Cannot start the server in this JVM: Java does not find {name} in it. Let paimon-sql serve start the JVM."
-        ) from None
+            f"Cannot start the server in this JVM: it refuses the class {source}. Let paimon-sql serve start the JVM."
+        )
 
 
 def rows_of(jvm: Jvm, server: str, statement: str) -> int | None:

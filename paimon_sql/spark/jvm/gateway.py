@@ -104,14 +104,15 @@ class Jvm(SparkMembers):
         is_known = name in self._names or (kept is not None and kept.get(name) is not None)
         return self.compiled(name) if is_known else None
 
-    def compiled_code(self, name: str) -> dict[str, bytes]:
-        """Return the bytecode of a class in `java/` and of its nested classes, by class name, for callers that let Java
-        itself load it.
+    def define(self, source: str, name: str = "") -> bool:
+        """Make Spark find a class in `java/`, and the classes nested in it, by `name`; without it, by the name of the
+        source. Return whether Spark finds the class: a JVM that Spark's scripts did not start may refuse it.
         """
-        return {str(key): bytes(code) for key, code in self.compiled_classes(name).items()}
+        found, name = self.compiled("CatalogClasses"), name or source
+        return bool(found.isThere(name) or found.defineCompiled(name, self.compiled_classes(source)))
 
     def compiled_classes(self, name: str) -> JavaObject:
-        """Return the bytecode as `compiled_code` does, as Java's map."""
+        """Return the bytecode of a class in `java/` and of its nested classes, a Java map by the names of classes."""
         return _compiler(self.gateway, name, "").getBytecodes()
 
     @cached_property

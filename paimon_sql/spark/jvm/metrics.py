@@ -48,9 +48,7 @@ class UiMetric:
 )
 def supported_metrics(jvm: Jvm, metrics: tuple[UiMetric, ...]) -> JavaArray:
     """Return Spark's objects for the metrics; none if Spark cannot find their classes."""
-    defined = jvm.compiled("CatalogClasses")
-    if not defined.isThere(_CLASS):
-        defined.defineCompiled(_CLASS, jvm.compiled_classes("Metric"))
+    jvm.define("Metric", _CLASS)
     lines = "\n".join("\t".join((m.kind, m.name, m.description)) for m in metrics)
     return jvm.compiled("UiMetrics").supported(lines)
 
