@@ -175,7 +175,7 @@ LEFT_OUT: Mapping[str, str] = {
         "tests/server/test_survival.py::test_answers_of_all_kinds_in_parts"
     ),
     "tests/server/test_survival.py::test_answers_over_connect_that_are_larger_than_the_memory": (
-        "tests/server/test_remote_frames.py::test_frames_of_a_remote_client"
+        "tests/server/test_remote_frames.py::test_frames_of_a_remote_client[tables]"
     ),
     "tests/server/test_survival.py::test_many_answers_that_nobody_fetches": (
         "tests/server/test_survival.py::test_answers_of_all_kinds_in_parts"
