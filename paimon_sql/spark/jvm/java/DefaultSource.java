@@ -1,5 +1,6 @@
 package paimon;
 
+import java.lang.reflect.InvocationTargetException;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
@@ -41,12 +42,22 @@ public class DefaultSource implements SupportsCatalogOptions {
     return catalog;
   }
 
+  /** A catalog of the active session. Spark's CatalogManager is a class or an interface, and a compiled call fits only one. */
+  public static CatalogPlugin catalog(String name) throws Exception {
+    Object manager = ((org.apache.spark.sql.classic.SparkSession) SparkSession.active()).sessionState().catalogManager();
+    try {
+      return (CatalogPlugin) CatalogManager.class.getMethod("catalog", new Class[] {String.class})
+        .invoke(manager, new Object[] {name});
+    } catch (InvocationTargetException e) {
+      org.apache.spark.unsafe.Platform.throwException(e.getCause());
+      return null;
+    }
+  }
+
   private static Table load(Map options) {
     try {
       String[] parts = parts(options);
-      CatalogManager catalogs =
-        ((org.apache.spark.sql.classic.SparkSession) SparkSession.active()).sessionState().catalogManager();
-      return ((TableCatalog) catalogs.catalog(registered(parts[0]))).loadTable(identifier(parts));
+      return ((TableCatalog) catalog(registered(parts[0]))).loadTable(identifier(parts));
     } catch (Exception e) {
       org.apache.spark.unsafe.Platform.throwException(e);
       return null;

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.*;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import paimon.DefaultSource;
 
 /**
  * The object that Spark loads for a Paimon catalog before a statement was parsed, such as for `spark.catalog`.
@@ -25,7 +26,7 @@ public class SparkCatalog implements TableCatalog, SupportsNamespaces {
       SparkSession session = (SparkSession) org.apache.spark.sql.SparkSession.active();
       ParserInterface parser = session.sessionState().sqlParser();
       parser.parseMultipartIdentifier("`" + name.replace("`", "``") + "`");  // Python makes the session's catalogs
-      CatalogPlugin found = session.sessionState().catalogManager().catalog(name);
+      CatalogPlugin found = DefaultSource.catalog(name);
       if (!(found instanceof SparkCatalog)) return found;
     } catch (Exception e) {
       org.apache.spark.unsafe.Platform.throwException(e);
