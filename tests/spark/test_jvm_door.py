@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pyspark
 import pytest
 from pyhive import hive
 
@@ -78,6 +79,50 @@ def test_a_scala_program(programs: Programs) -> None:
     assert re.search(r"PYSPARK_GATEWAY_SECRET|token", ended.err) is None
 
 
+def test_python_starts_with_the_first_statement_if_a_setting_says_so(programs: Programs) -> None:
+    """The session is made, and the program waits long enough for a start beside it; only then comes a statement."""
+    python = programs.folder / "late"
+    python.write_text(PYTHON.format(python=sys.executable))
+    python.chmod(0o755)
+    options = f"-w lake -c spark.pyspark.driver.python={python} -c spark.paimon_sql.start=statement"
+    steps = (
+        "spark.sessionState",
+        f'def began = new java.io.File("{python}.ran").exists',
+        "Thread.sleep(2000)",
+        'println("before " + began)',
+        'println("statement " + scala.util.Try(spark.sql("SELECT 1")).isSuccess)',
+        'println("after " + began)',
+        "System.exit(0)\n",
+    )
+    ended = programs.run(f"spark-shell $(paimon-sql spark-options {options})", "\n".join(steps))
+    found = dict(re.findall(r"^(?:scala> )*(before|statement|after) (\w+)$", ended.out, re.M))
+    assert found == {"before": "false", "statement": "false", "after": "true"}, ended.err
+
+
+# another extension wraps the parser of a session, and parses at once
+_EARLY = """
+val first = spark.sessionState
+org.apache.spark.sql.SparkSession.clearActiveSession()
+org.apache.spark.sql.SparkSession.clearDefaultSession()
+val other = org.apache.spark.sql.SparkSession.builder().withExtensions { e =>
+  new paimon_sql.Extensions().apply(e)
+  e.injectParser { (session, delegate) => println("early " + delegate.parseMultipartIdentifier("a.b").size); delegate }
+}.getOrCreate()
+println("sum " + other.sql("SELECT 1 + 1").head.getInt(0))
+println("table " + other.sql("CREATE TABLE t (id INT) WITH ('bucket' = '-1')").count())
+System.exit(0)
+"""
+
+
+def test_a_parser_of_others_parses_while_the_session_is_made(programs: Programs) -> None:
+    """Python, which waits for the session, cannot read this name."""
+    lake = programs.folder / "early-lake"
+    options = programs.run(f"paimon-sql spark-options -w {lake}").out.replace("paimon_sql.Extensions", "")
+    ended = programs.run(f"spark-shell {' '.join(options.split())}", _EARLY)
+    found = dict(re.findall(r"^(?:scala> |     \| )*(early|sum|table) (\w+)$", ended.out, re.M))
+    assert found == {"early": "2", "sum": "2", "table": "0"}, ended.out + ended.err
+
+
 # settings of a program for Paimon's Java connector, with the jar exchanged
 _OF_JAVA = {
     "spark.jars": JAR,
@@ -131,7 +176,8 @@ def _check_work(found: dict[str, str]) -> None:
     assert found["databases"] == "default"
     assert found["create"] == "t"
     assert (found["writeTo"], found["saveAsTable"], found["path"]) == ("3", "6", "8")
-    assert found["generated"] == "[2024-03-05T12:00,2024-03-05]"
+    on_4_0 = pyspark.__version__.startswith("4.0.")
+    assert ("needs Spark 4.1" if on_4_0 else "[2024-03-05T12:00,2024-03-05]") in found["generated"]
     assert found["mergeInto"] == "[0,a],[1,a],[2,b],[3,b],[4,b]"
     assert (found["time travel"], found["call"], found["newSession"]) == ("3", "[true]", "5")
     assert (found["threads"], found["after threads"], found["foreachBatch"]) == ("16", "24", "24")
@@ -161,6 +207,7 @@ def test_sparks_own_thrift_server(programs: Programs) -> None:
     lake = programs.folder / "thrift-lake"
     with programs.started(_thrift_server(programs, lake, port := free_port())) as server:
         wait_until(lambda: not is_free(port) or server.poll() is not None, (programs.folder / "log").read_text)
+        wait_until(lambda: len(_pythons_of(server)) == 1)  # it starts before any statement
         with _client(port, "ann") as ann, _client(port, "ben") as ben:
             assert _asked(ann, "CREATE TABLE t (id BIGINT) WITH ('bucket' = '1', 'bucket-key' = 'id')") == []
             _asked(ben, "INSERT INTO t VALUES (1), (2)")
@@ -199,6 +246,10 @@ def _asked(client: hive.Connection, statement: str) -> list[tuple[object, ...]]:
 
 
 def _python_of(server: psutil.Process) -> psutil.Process:
-    living = (child for child in server.children() if child.status() != psutil.STATUS_ZOMBIE)  # of bin/spark-class
-    (found,) = (child for child in living if "-c" in child.cmdline())
+    (found,) = _pythons_of(server)
     return found
+
+
+def _pythons_of(server: psutil.Process) -> list[psutil.Process]:
+    living = (child for child in server.children() if child.status() != psutil.STATUS_ZOMBIE)  # of bin/spark-class
+    return [child for child in living if "-c" in child.cmdline()]

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
+from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -154,8 +155,10 @@ def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
     would call a method of one class on an object of another class with the same name. A JVM program keeps the objects
     for the next Python process."""
     kept = gateway.__dict__.get(KEPT)
-    if kept is not None and (known := kept.get(name + without)) is not None:
-        return known
+    if kept is not None:
+        known = kept.get(name + without) or (None if without else kept.get(shipped_key(name)))
+        if known is not None:
+            return known
     nothing = gateway.new_array(JavaClass(classes.JAVA_CLASS, gateway._gateway_client), 0)
     made = _compiler(gateway, name, without).getClassLoader().loadClass(name).getDeclaredConstructor(nothing)
     instance = made.newInstance(gateway.new_array(JavaClass(classes.OBJECT, gateway._gateway_client), 0))
@@ -166,9 +169,19 @@ def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
 
 def _compiler(gateway: Any, name: str, without: str) -> JavaObject:
     """Return a Janino compiler that has compiled a source in `java/`."""
-    source = files(java).joinpath(f"{name}.java").read_text("utf-8")
+    source = source_of(name)
     left = re.sub(rf"/\*{without}\*/.*?/\*\*/", "", source) if without else source
     return _cooked(gateway, left, _class_loader(gateway))
+
+
+def source_of(name: str) -> str:
+    """Return the source of a class in `java/`."""
+    return files(java).joinpath(f"{name}.java").read_text("utf-8")
+
+
+def shipped_key(name: str) -> str:
+    """Return the key of an object of the jar for JVM programs: its class was compiled from the same source."""
+    return f"{name} {sha256(source_of(name).encode()).hexdigest()}"
 
 
 def compiled_in_turn(sources: Sequence[str]) -> dict[str, bytes]:

@@ -16,11 +16,13 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from paimon_sql.spark.jvm import java
-from paimon_sql.spark.jvm.gateway import KEPT, Jvm, compiled_in_turn
+from paimon_sql.spark.jvm.gateway import KEPT, Jvm, compiled_in_turn, shipped_key, source_of
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.java import door
 
 _PACKAGE = "paimon_sql"
+# classes that every driver needs, so that it does not wait for a compiler
+_SHIPPED = ("CallbackConnections", "Members", "CatalogClasses", "ProxyFronts", "SourceTasks", "DividedScans")
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 # each source may use the ones before it: Janino compiles one at a time
 _SOURCES = (
@@ -47,7 +49,20 @@ _NAMES_OF_JAVA = {
 def door_classes() -> Mapping[str, bytes]:
     """Return the code of each class by its name. Starts a JVM for this process if none runs."""
     sources = [_packaged(files(folder).joinpath(f"{name}.java").read_text("utf-8")) for folder, name in _SOURCES]
-    return compiled_in_turn([*sources, *(_subclass(name, ours) for name, ours in _NAMES_OF_JAVA.items())])
+    shipped = [_packaged(source_of(name)) for name in _SHIPPED]
+    named = (_subclass(name, ours) for name, ours in _NAMES_OF_JAVA.items())
+    return compiled_in_turn([*shipped, _shipped_objects(), *sources, *named])
+
+
+def _shipped_objects() -> str:
+    """Return the source of the class that makes an object of each shipped class. The package uses an object only if the
+    source of its class has not changed since.
+    """
+    puts = "".join(f'    made.put("{shipped_key(name)}", new {name}());\n' for name in _SHIPPED)
+    return (
+        f"package {_PACKAGE};\nimport java.util.*;\npublic final class Shipped {{\n  static Map objects() {{\n"
+        f"    Map made = new HashMap();\n{puts}    return made;\n  }}\n}}\n"
+    )
 
 
 def _packaged(source: str) -> str:

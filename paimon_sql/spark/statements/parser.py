@@ -84,6 +84,7 @@ from paimon_sql.spark.write.source_tasks import install_source_tasks
 # first words of the statements that this package may run, in lower case
 _OURS = re.compile(r"\b(?=[adimu])(?:analyze|insert|delete|update|merge|drop)\b")
 _VIEW = re.compile(r"\b(?:view|table)\b", re.IGNORECASE)
+_DESCRIBES = re.compile(r"\b(?:desc|describe|show)\b", re.IGNORECASE)
 _OF_PAIMON = re.compile(r"\busing\s++`?paimon\b", re.IGNORECASE)
 # the parsers of running sessions, by their `toString`: the JVM holds the proxies, but does not return the Python
 # objects
@@ -103,6 +104,7 @@ class PaimonParser(Proxy):
         super().__init__(jvm)
         self.registry, self.delegate, self.rewriter = registry, delegate, StatementRewriter(registry)
         self.is_new = True
+        self.describes = False  # whether a statement has described a table
         self.syntax, self.older = syntax_of(jvm), OlderSpark(registry)
         self.functions = FunctionStatements(registry)
         self.variables = spark_variables(jvm)
@@ -152,7 +154,6 @@ class PaimonParser(Proxy):
         if self.is_new:
             self.is_new = False
             install_source_tasks(self.jvm, self.registry.session)
-            install_described_columns(self.jvm, self.registry.session)
             install_divided_scans(self.jvm, self.registry.session)
             if self.place is not None:
                 with suppress(Py4JJavaError, CapturedException):  # the database may have been dropped since
@@ -161,6 +162,9 @@ class PaimonParser(Proxy):
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self._prepare(text)
         text = with_variables(self.variables, text)
+        if not self.describes and _DESCRIBES.search(text):
+            self.describes = True
+            install_described_columns(self.jvm, self.registry.session)
         statement = self._preprocessed(text, self._is_elsewhere)
         if isinstance(statement, Rewriting) and statement.is_elsewhere and not self._parses(text):
             statement = self._preprocessed(text)
@@ -284,6 +288,9 @@ class PaimonParser(Proxy):
     def parseQuery(self, text: str) -> Any:
         self._prepare(text)
         text = with_variables(self.variables, text)
+        if not self.describes and _DESCRIBES.search(text):
+            self.describes = True
+            install_described_columns(self.jvm, self.registry.session)
         statement = self._preprocessed(text)
         query = statement if isinstance(statement, Rewriting) else Rewriting(text)
         plan = self._parsed(query, self.delegate.parseQuery)

@@ -101,6 +101,11 @@ def test_a_folder_in_the_current_one_is_not_taken_for_the_package(tmp_path: Path
     )
 
 
+@pytest.mark.parametrize("lines", ["", f"{PROTOCOL}\n4711\n", f"{PROTOCOL}\n4711\ns3cret\n{version('pyspark')}\n\n"])
+def test_python_ends_if_the_driver_has_ended_before_it_is_ready(tmp_path: Path, lines: str) -> None:
+    assert run(bootstrap(), lines, cwd=tmp_path).returncode == 1
+
+
 def test_a_driver_that_cannot_be_reached_is_reported_in_one_line_without_the_secret(tmp_path: Path) -> None:
     lines = f"{PROTOCOL}\n1\ns3cret\n{version('pyspark')}\n\n"
     done = run(bootstrap(), lines, cwd=tmp_path)

@@ -28,6 +28,7 @@ public final class DoorParser implements InvocationHandler {
     DoorParser made = new DoorParser((SparkSession) session, (ParserInterface) delegate);
     PythonProcess running = Door.running(made.session);
     if (running != null) made.in(running);  // now, as it takes its place from the session that this one is cloned from
+    else Door.begin(made.session);
     return Proxy.newProxyInstance(DoorParser.class.getClassLoader(), new Class[] {ParserInterface.class}, made);
   }
 
@@ -39,6 +40,14 @@ public final class DoorParser implements InvocationHandler {
     return parser;
   }
 
+  /** Whether this thread makes the state of the session, for which the start of Python waits. */
+  private boolean isEarly() {
+    if (!Thread.holdsLock(session) || Door.running(session) != null) return false;
+    StackTraceElement[] calls = Thread.currentThread().getStackTrace();
+    for (int i = 0; i < calls.length; i++) if (calls[i].getMethodName().contains("sessionState$lzycompute")) return true;
+    return false;
+  }
+
   public Object invoke(Object self, Method method, Object[] arguments) throws Throwable {
     String name = method.getName();
     if (method.getDeclaringClass() == Object.class) {
@@ -48,7 +57,7 @@ public final class DoorParser implements InvocationHandler {
       return running == null ? "DoorParser" : in(running).toString();  // by which Python finds its parser
     }
     try {
-      Object asked = ASKED.contains(name) ? in(Door.python(session)) : delegate;
+      Object asked = ASKED.contains(name) && !isEarly() ? in(Door.python(session)) : delegate;
       return method.invoke(asked, arguments);
     } catch (InvocationTargetException e) {
       throw e.getCause();

@@ -34,7 +34,7 @@ public final class PythonProcess {
   private static final long PATIENCE = 120;  // seconds for the start
   private static final long LAST_WORDS = 2;  // seconds until a closed channel's process has ended
   private static final int KEPT = 4000;  // characters of its errors
-  private static final Map COMPILED = new ConcurrentHashMap();
+  private static final Map COMPILED = new ConcurrentHashMap(Shipped.objects());
   private static final Logger LOG = LoggerFactory.getLogger("paimon_sql.Door");
 
   public final SparkContext context;
@@ -63,9 +63,16 @@ public final class PythonProcess {
 
     Entry(PythonProcess python) { this.python = python; }
 
-    public SparkSession session() { return python.session; }
+    /** The session, once it can be used: Python may be started while it is made. */
+    public SparkSession session() {
+      python.session.sessionState();
+      return python.session;
+    }
 
-    /** Objects of classes that a Python process has compiled, by their names: a later process must use the same. */
+    /**
+     * Objects of the jar's classes, by their names and the checksums of their sources, and of classes that a Python process has
+     * compiled, by their names: a later process must use the same.
+     */
     public Map compiled() { return COMPILED; }
 
     /** Python is ready: `parsers` takes a session and its parser, `locate` options, `rewrite` a session and a plan. */
@@ -169,7 +176,7 @@ public final class PythonProcess {
     if (!isOpen) throw failure;
   }
 
-  private static DoorException interrupted(InterruptedException e) {
+  static DoorException interrupted(InterruptedException e) {
     Thread.currentThread().interrupt();
     return new DoorException("The start of Python was cancelled. Run the statement again.", e);
   }
