@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +44,35 @@ def small():
 SQL = "CREATE MATERIALIZED VIEW counted AS SELECT count(*) AS n FROM small;"
 
 
-def pipeline(folder: Path, warehouse: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "paimon_sql", "pipelines", *words, "-w", str(warehouse)]
-    return subprocess.run(program, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+# a driver that kills itself and its processes before or after it publishes a file below a folder
+KILLED = """\
+import os, signal, sys
+link, (place, moment) = os.link, sys.argv[1:3]
+def killing(made, path):
+    if place in path and moment == "before":
+        os.killpg(0, signal.SIGKILL)
+    link(made, path)
+    if place in path and moment == "after":
+        os.killpg(0, signal.SIGKILL)
+os.link = killing
+from paimon_sql.shell.main import main
+sys.exit(main(sys.argv[3:]))
+"""
+
+
+def pipeline(
+    folder: Path, warehouse: Path, *words: str, killed: tuple[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    program = ["-m", "paimon_sql"] if killed is None else ["-c", KILLED, *killed]
+    return subprocess.run(
+        [sys.executable, *program, "pipelines", *words, "-w", str(warehouse)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+        start_new_session=killed is not None,
+    )
 
 
 def rows_of(catalog: Any, table: str) -> list[tuple[Any, ...]]:
@@ -78,6 +106,45 @@ def test_a_pipeline_runs_and_takes_new_rows(tmp_path: Path) -> None:
     rows = sorted(catalog.table("shop.latest").scan().to_arrow().to_pylist(), key=lambda row: row["id"])
     assert rows == [{"id": 1, "v": "c"}, {"id": 2, "v": "d"}, {"id": 20, "v": "b"}]
     assert catalog.table("shop.counted").scan().to_arrow().to_pylist() == [{"n": 2}]
+
+
+APPENDED = """\
+from pyspark import pipelines as dp
+
+@dp.table
+def kept():
+    return spark.readStream.table("paimon.shop.source")
+
+@dp.materialized_view
+def summed():
+    return spark.read.table("kept").groupBy("v").count()
+"""
+
+
+def test_a_killed_run_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """The driver is killed before and after it publishes rows of the stream, and new rows of the view."""
+    warehouse, folder = tmp_path / "warehouse", project(tmp_path, "")
+    (folder / "transformations" / "views.sql").unlink()
+    (folder / "transformations" / "tables.py").write_text(APPENDED)
+    catalog = paimon_sql.open_catalog(str(warehouse))
+    catalog.create_database("shop")
+    source = catalog.create_table("shop.source", pa.schema([("id", pa.int64()), ("v", pa.string())]))
+
+    def run(number: int, killed: tuple[str, str] | None = None) -> None:
+        source.append([{"id": number, "v": "a"}, {"id": number, "v": "b"}])
+        ran = pipeline(folder, warehouse, "run", killed=killed)
+        assert ran.returncode == (0 if killed is None else -signal.SIGKILL), ran.stderr[-3000:]
+
+    run(1)
+    for number, (table, moment) in enumerate(product(("kept", "summed"), ("before", "after")), start=2):
+        run(number, (f"{table}/snapshot/snapshot-", moment))
+        taken = number - (table == "kept")  # a stream first repeats the batch that it had begun
+        assert rows_of(catalog, "shop.kept") == [(n, v) for n in range(1, taken + 1) for v in "ab"]
+        seen = number if (table, moment) == ("summed", "after") else 1  # the view has the rows of its last refresh
+        assert rows_of(catalog, "shop.summed") == [("a", seen), ("b", seen)]
+    run(6)
+    assert rows_of(catalog, "shop.kept") == [(n, v) for n in range(1, 7) for v in "ab"]
+    assert rows_of(catalog, "shop.summed") == [("a", 6), ("b", 6)]
 
 
 FLOWS = """\
