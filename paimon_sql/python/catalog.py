@@ -27,7 +27,7 @@ from paimon_sql.catalog.base import (
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.option_values import keyword_options
-from paimon_sql.python.table import PaimonTable
+from paimon_sql.python.table import PaimonTable, check_kind
 
 if TYPE_CHECKING:
     from paimon_sql.catalog.paths import PathCatalog
@@ -160,10 +160,12 @@ class PaimonCatalog:
 
         `schema` is an Arrow schema: its fields are the columns, their metadata `comment` the comments. Columns of the
         primary key become NOT NULL. Raises `TableExistsError`, `DatabaseNotFoundError`, `InvalidSchemaError`,
-        `InvalidOptionError`, `UnsupportedFeatureError` for an Arrow type that Paimon lacks.
+        `InvalidOptionError`; `UnsupportedFeatureError` for an Arrow type that Paimon lacks, a format table or an object
+        table.
         """
         identifier = self.identifier(name)
         defined = new_schema(schema, primary_key, partitioned_by, options or {}, comment)
+        check_kind(identifier, defined.options)
         try:
             self.inner.create_table(identifier, defined)
         except TableExistsError:

@@ -63,6 +63,15 @@ else:
     update_rows = ImportedOnCall("paimon_sql.python.writing", "update_rows")
 
 
+def check_kind(identifier: Identifier, options: Mapping[str, str]) -> None:
+    """Raise `UnsupportedFeatureError` for the options of a table that only Spark reads."""
+    for kind, is_one in (("a format", is_format_table), ("an object", is_object_table)):
+        if is_one(options):
+            raise UnsupportedFeatureError(
+                f"{identifier} is {kind} table, which only Spark reads: use paimon_sql.connect."
+            )
+
+
 @dataclass(frozen=True)
 class PaimonTable:
     """A table as it was when it was loaded: its schema is fixed, but each call looks up the present versions.
@@ -87,12 +96,7 @@ class PaimonTable:
                 f"{identifier} is a system table: open {identifier.base} and call inspect({identifier.system_table!r})."
             )
         found = catalog.load_table(identifier)
-        kinds = (("a format", is_format_table), ("an object", is_object_table))
-        for kind, is_one in kinds:
-            if is_one(found.schema.options):
-                raise UnsupportedFeatureError(
-                    f"{identifier} is {kind} table, which only Spark reads: use paimon_sql.connect."
-                )
+        check_kind(identifier, found.schema.options)
         return PaimonTable(catalog, identifier, found.in_zone(zone), DerivedTable(kind_of_rows))
 
     @property

@@ -13,9 +13,10 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import paimon_sql
-from paimon_core.errors import InvalidNameError, PaimonError
+from paimon_core.errors import InvalidNameError, InvalidOptionError, PaimonError
 from paimon_core.escapes import visible
 from paimon_sql.catalog.base import with_databases
 from paimon_sql.pictures.picture import WHOLE, Choice, PictureKind
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _SYSTEM_DATABASE = "sys."
 _INTERRUPTED = 130
+_PARQUET = "parquet"
 
 
 def run_table_command(words: Sequence[str]) -> int:
@@ -39,8 +41,9 @@ def run_table_command(words: Sequence[str]) -> int:
         if arguments.command in _TEXTS:
             sys.stdout.write(_TEXTS[arguments.command](arguments))
         else:
-            found, zone = _COMMANDS[arguments.command](arguments)
-            sys.stdout.write(FORMATS[arguments.output](_result(found, zone)))
+            if arguments.output == _PARQUET and sys.stdout.isatty():
+                raise InvalidOptionError("Parquet is not text: redirect the output into a file, by '> rows.parquet'.")
+            _write(*_COMMANDS[arguments.command](arguments), arguments.output)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -66,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
                             help="an option of the catalog; may be repeated")  # fmt: skip
         parser.add_argument("--time-zone", metavar="ZONE", help="zone of moments (default: this machine's)")
         if has_rows:
-            parser.add_argument("--output", choices=list(FORMATS), default="table", help="default: table")
+            parser.add_argument("--output", choices=[*FORMATS, _PARQUET], default="table", help="default: table")
         return parser
 
     table = "database.table, or a path"
@@ -220,6 +223,14 @@ def _table(arguments: argparse.Namespace, name: str) -> PaimonTable:
 
 
 # -- results ----------------------------------------------------------------------------------------------------------
+def _write(found: pa.Table, zone: tzinfo, form: str) -> None:
+    """Write rows to the standard output."""
+    if form == _PARQUET:
+        pq.write_table(found, sys.stdout.buffer, compression="zstd")
+    else:
+        sys.stdout.write(FORMATS[form](_result(found, zone)))
+
+
 def _zone(table: PaimonTable) -> tzinfo:
     return _local(table.inner.store.zone)
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from paimon_sql import open_catalog
@@ -42,6 +43,21 @@ def test_head(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
     )
     path = f"{warehouse}/shop.db/t"
     assert len(ran(capsys, "head", path, "-n", "1", "--output", "json").splitlines()) == 1
+
+
+def test_rows_as_parquet(warehouse: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    assert run_table_command(["head", "shop.t", "-w", warehouse, "--output", "parquet"]) == 0
+    found = pq.read_table(pa.BufferReader(capfdbinary.readouterr().out))
+    assert (found["id"].to_pylist(), found.schema.field("at").type) == ([1, 2, 3], pa.timestamp("us", "UTC"))
+
+
+def test_parquet_is_not_printed_on_a_terminal(
+    warehouse: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert run_table_command(["head", "shop.t", "-w", warehouse, "--output", "parquet"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == "" and "redirect the output into a file" in printed.err
 
 
 def test_count_and_schema(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
