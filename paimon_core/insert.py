@@ -145,8 +145,9 @@ def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor,
     if not job.tasks:
         return True
     try:
-        with span("compaction", table=table.name, buckets=len(job.tasks)), announced(table.store, "compaction"):
-            messages = table.run(executor, job)
+        described = span("compaction", table=table.name, buckets=len(job.tasks))
+        with described, announced(table.store, "compaction") as announcement:
+            messages = table.run(executor, job.followed_by(announcement))
             if messages:
                 table.commit_or_abort(messages, CommitInfo(user=table.new_commit_user()))
     except (CommitConflictError, DataFileMissingError):

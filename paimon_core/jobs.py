@@ -5,7 +5,7 @@ create it from a module's function with `functools.partial`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
@@ -30,12 +30,19 @@ class TextFunction(Generic[TaskT, ResultT]):
         return self.result.encode(self.function(self.task.decode(text)))
 
 
+class JobFollower(Protocol):
+    """Shows how far jobs are."""
+
+    def follow(self, description: str, tasks: int, done: Callable[[], int]) -> None:
+        """Follow a job that begins now. `done` returns the number of its tasks that have ended, from any thread."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job(Generic[TaskT, ResultT]):
     """A job: `function` applied to each task. Spark's UI shows `description`.
 
     `size` is the number of bytes that all tasks read, None if unknown. If a task fails, `undo` is called with the
-    result of each finished task, and deletes what the task wrote."""
+    result of each finished task, and deletes what the task wrote. The `follower` sees how far the job is."""
 
     description: str
     function: Callable[[TaskT], ResultT]
@@ -44,6 +51,7 @@ class Job(Generic[TaskT, ResultT]):
     tasks: tuple[TaskT, ...]
     size: int | None = None
     undo: Callable[[ResultT], object] | None = None
+    follower: JobFollower | None = None
 
     @property
     def text_function(self) -> TextFunction[TaskT, ResultT]:
@@ -58,9 +66,26 @@ class Job(Generic[TaskT, ResultT]):
         """Return the job with `undo`. If a task fails, it is called with the result of each task that has ended."""
         return replace(self, undo=undo)
 
+    def followed_by(self, follower: JobFollower) -> Job[TaskT, ResultT]:
+        """Return the job with a follower."""
+        return replace(self, follower=follower)
+
+    def follow(self, done: Callable[[], int]) -> None:
+        """Let the follower see the job that begins now, if there is one."""
+        if self.follower is not None:
+            self.follower.follow(self.description, len(self.tasks), done)
+
     def run_here(self) -> list[ResultT]:
         """Run all tasks in this process."""
-        return self.gathered(map(self.function, self.tasks))
+        ended = list[bool]()
+
+        def results() -> Iterator[ResultT]:
+            for result in map(self.function, self.tasks):
+                ended.append(True)
+                yield result
+
+        self.follow(lambda: len(ended))
+        return self.gathered(results())
 
     def gathered(self, results: Iterable[ResultT]) -> list[ResultT]:
         """Collect the results of tasks, which run while this function iterates. If a task fails, undo the others."""

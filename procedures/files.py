@@ -56,8 +56,10 @@ def remove_orphan_files(
     def act(identifier: Identifier) -> tuple[int, int]:
         store = load_table(context.catalog, identifier).store
         before = _older_than(store, wanted, moment, dry=dry_run)
-        with nullcontext() if dry_run else announced(store, "remove_orphan_files"):
-            return remove_orphans(context, store, before, given(mode), parallelism, dry=dry_run)
+        with nullcontext() if dry_run else announced(store, "remove_orphan_files") as announcement:
+            return remove_orphans(
+                context.followed_by(announcement), store, before, given(mode), parallelism, dry=dry_run
+            )
 
     found = of_some(_tables(context, table), act, "cleaned")
     return [(sum(count for count, _ in found), sum(size for _, size in found))]

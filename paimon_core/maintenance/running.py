@@ -2,8 +2,8 @@
 
     TABLE/upkeep/running-UUID   what a process is doing, as JSON; other engines ignore the folder
 
-A process writes the file if its work takes more than some seconds, writes it again each minute, and deletes it at the
-end. So short work costs no request. A file that was not written for ten minutes belongs to a killed process.
+A process writes the file if its work takes more than some seconds, writes it again every 15 seconds, and deletes it at
+the end. So short work costs no request. A file that was not written for ten minutes belongs to a killed process.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import logging
 import os
 import socket
 import threading
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 from paimon_core.clock import now_millis
 from paimon_core.dataclass import dataclass
@@ -28,19 +30,42 @@ from paimon_core.spec.paths import is_running_work
 from paimon_core.store.schemas import schema_ids
 from paimon_core.store.table_store import TableStore
 
-_FIRST, _EVERY = 5.0, 60.0  # seconds
+_FIRST, _EVERY = 5.0, 15.0  # seconds
 _LASTING, _DAY = 600_000, 86_400_000  # milliseconds
 _MOST = 100  # files that are read
 _LARGEST = 2**12  # bytes of a file
+_LONGEST = 500  # characters of the description of a job
 _LAST = 2**47  # milliseconds until the year 6429, which all dates can show
+_SOON = 0.1  # seconds of a job before which its rate means nothing
+_NUMBERS = 2**31  # tasks and seconds of a job are less, so that columns can show the seconds left
 _JOIN = 10.0  # seconds for the last request
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunningJob:
+    """The newest job of some work: `done` of its `tasks` have ended, after some seconds."""
+
+    description: str
+    tasks: int
+    done: int
+    seconds: float
+
+    @property
+    def rate(self) -> float | None:
+        """The tasks that end in a second, None before the first one has ended."""
+        return self.done / self.seconds if self.done and self.seconds >= _SOON else None
+
+    @property
+    def seconds_left(self) -> int | None:
+        """The time until the job ends, an estimate from the tasks that have ended."""
+        return None if self.rate is None else round((self.tasks - self.done) / self.rate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunningWork:
-    """Work on a table: its name, as "compact", when it began, where it runs, and when it was last seen. Times are in
-    epoch milliseconds; `began` is by the clock of the host, `seen` by the clock of the storage.
+    """Work on a table: its name, as "compact", when it began, where it runs, when it was last seen, and its job. Times
+    are in epoch milliseconds; `began` is by the clock of the host, `seen` by the clock of the storage.
     """
 
     work: str
@@ -48,6 +73,16 @@ class RunningWork:
     host: str
     process: int
     seen: int
+    job: RunningJob | None = None
+
+    @property
+    def progress(self) -> tuple[str | None, int | None, int | None, float | None, int | None]:
+        """The job: its description, tasks that have ended, all tasks, the rate, and the seconds left."""
+        job = self.job
+        if job is None:
+            return (None,) * 5
+        counts = (job.done, job.tasks) if job.tasks else (None, None)  # sorts have no tasks of ours
+        return job.description, *counts, job.rate, job.seconds_left
 
 
 def running_work(store: TableStore) -> list[RunningWork]:
@@ -66,6 +101,11 @@ class Announcement:
         self._work, self._first, self._every = work, first, every
         self._ended, self._began = threading.Event(), now_millis()
         self._thread: threading.Thread | None = None
+        self._job: tuple[str, int, Callable[[], int], float] | None = None
+
+    def follow(self, description: str, tasks: int, done: Callable[[], int]) -> None:
+        """Show a job from now on. See `JobFollower`."""
+        self._job = description, tasks, done, time.monotonic()
 
     def begin(self, store: TableStore) -> None:
         """Name the table. Later calls have no effect."""
@@ -99,16 +139,22 @@ class Announcement:
 
     def _text(self) -> bytes:
         node = {"work": self._work, "began": self._began, "host": socket.gethostname(), "process": os.getpid()}
-        return json.dumps(node).encode()
+        if self._job is None:
+            return json.dumps(node).encode()
+        description, tasks, done, began = self._job
+        job = {"job": description[:_LONGEST], "tasks": tasks, "done": min(done(), tasks)}
+        return json.dumps({**node, **job, "seconds": round(time.monotonic() - began, 1)}).encode()
 
 
 @contextmanager
-def announced(store: TableStore, work: str) -> Iterator[None]:
-    """Let other processes see work on a table during the block, if it takes some seconds."""
+def announced(store: TableStore, work: str) -> Iterator[Announcement]:
+    """Let other processes see work on a table during the block, if it takes some seconds. Yield the announcement, which
+    can show jobs.
+    """
     announcement = Announcement(work)
     announcement.begin(store)
     try:
-        yield
+        yield announcement
     finally:
         announcement.end()
 
@@ -127,10 +173,23 @@ def _read(store: TableStore, file: FileStatus) -> RunningWork | None:
             host=member(node, "host", str, ""),
             process=member(node, "process", int, 0),
             seen=file.modified,
+            job=_job(node),
         )
     except (FileNotFoundError, PaimonError, TypeError):
         return None
     return found if 0 <= found.began < _LAST and 0 <= found.process < _LAST else None
+
+
+def _job(node: Mapping[str, Any]) -> RunningJob | None:
+    """Return the job in a file, None if there is none, or if its numbers are not valid. Raises `TypeError`."""
+    seconds = node.get("seconds", 0.0)
+    found = RunningJob(
+        description=member(node, "job", str, ""),
+        tasks=member(node, "tasks", int, 0),
+        done=member(node, "done", int, 0),
+        seconds=seconds if isinstance(seconds, int | float) and 0 <= seconds < _NUMBERS else 0.0,
+    )
+    return found if found.description and 0 <= found.done <= found.tasks < _NUMBERS else None
 
 
 def _delete_outdated(store: TableStore) -> None:

@@ -38,6 +38,11 @@ RUNNING = pa.schema(
         pa.field("host", STRING, False),
         pa.field("process", BIGINT, False),
         pa.field("seen_at", TIME, False),
+        ("job", STRING),
+        ("tasks_done", BIGINT),
+        ("tasks", BIGINT),
+        ("tasks_per_second", pa.float64()),
+        ("seconds_left", BIGINT),
     ]
 )
 AGGREGATION_FIELDS = pa.schema(
@@ -62,7 +67,8 @@ def consumers(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
 
 def running(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:
     for work in running_work(store):
-        yield work.work, local_time(work.began, zone), work.host, work.process, local_time(work.seen, zone)
+        began, seen = local_time(work.began, zone), local_time(work.seen, zone)
+        yield work.work, began, work.host, work.process, seen, *work.progress
 
 
 def statistics(store: TableStore, zone: tzinfo | None) -> Iterator[Row]:

@@ -18,7 +18,7 @@ from paimon_core.maintenance.orphans.job import FOUND, NEEDED, OrphanSearch
 from paimon_core.spec.message import CommitMessage
 from paimon_core.tracing import span
 from paimon_core.write.compaction.sort_job import SortJob
-from paimon_sql.python.progress import JobProgress, LoggedProgress
+from paimon_sql.python.progress import JobProgress, LoggedProgress, TaskCount
 from paimon_sql.python.where.condition import Condition
 
 if TYPE_CHECKING:
@@ -39,8 +39,16 @@ class ThreadExecutor:
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
         """Return the results in the order of the tasks. If a task fails, undo the others and raise its error."""
         described = span("job", description=job.description, tasks=len(job.tasks))
+        count = TaskCount()
+
         with described, self._progress.job(job.description, len(job.tasks)) as ended:
-            return _on_threads(job.function, job.tasks, undo=job.undo, ended=ended)
+
+            def note() -> None:
+                count.add()
+                ended()
+
+            job.follow(lambda: count.value)
+            return _on_threads(job.function, job.tasks, undo=job.undo, ended=note)
 
     def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundHere:
         """Return the files that a search finds and that no version needs."""

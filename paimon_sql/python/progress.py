@@ -48,7 +48,7 @@ class LoggedProgress:
 
     @contextmanager
     def job(self, description: str, count: int) -> Iterator[Callable[[], None]]:
-        began, done = time.monotonic(), _Count()
+        began, done = time.monotonic(), TaskCount()
         try:
             yield done.add
         finally:
@@ -65,7 +65,7 @@ class TerminalProgress:
 
     @contextmanager
     def job(self, description: str, count: int) -> Iterator[Callable[[], None]]:
-        began, done, ended = time.monotonic(), _Count(), threading.Event()
+        began, done, ended = time.monotonic(), TaskCount(), threading.Event()
 
         def draw() -> None:
             wait = self._first
@@ -86,7 +86,7 @@ class TerminalProgress:
             self._terminal.flush()
 
 
-class _Count:
+class TaskCount:
     """A number that threads raise."""
 
     def __init__(self) -> None:

@@ -16,6 +16,7 @@ from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 
 from paimon_core.maintenance.orphans.job import OrphanSearch
+from paimon_core.maintenance.running import Announcement
 from paimon_sql.procedures import PROCEDURES, file_tasks
 from paimon_sql.spark.workers import orphan_frames
 from paimon_sql.spark.workers.executor import SparkExecutor
@@ -87,6 +88,18 @@ def test_files_are_looked_for_and_deleted_by_tasks(spark: Any, warehouse: str, m
     (root / "snapshot" / "snapshot-4").write_bytes(b"junk")
     with pytest.raises(PySparkException, match="snapshot-4"):
         spark.sql(f"{call} false)")
+
+
+def test_tasks_that_have_ended_are_counted(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = list[tuple[str, int, Callable[[], int]]]()
+    monkeypatch.setattr(Announcement, "follow", lambda _, *job: jobs.append(job))
+    spark.sql("CREATE TABLE t (k INT, dt INT, PRIMARY KEY (k, dt) NOT ENFORCED) PARTITIONED BY (dt)"
+              " TBLPROPERTIES ('bucket' = '1', 'write-only' = 'true')")  # fmt: skip
+    for _ in range(2):
+        spark.sql("INSERT INTO t SELECT id, id % 3 FROM range(30)")
+    spark.sql("CALL sys.compact('t')")
+    ((name, tasks, done),) = jobs
+    assert (name, tasks, done()) == ("compact default.t", 3, 3)
 
 
 def stopped(spark: Any, started: Path, statement: str) -> str:

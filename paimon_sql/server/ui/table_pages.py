@@ -12,7 +12,7 @@ from paimon_core.inspect.lsm_map import has_lsm_trees, lsm_map
 from paimon_core.inspect.schema_history import schema_history
 from paimon_core.inspect.timeline import MOST_COMMITS, Commit, timeline
 from paimon_core.maintenance.advice import advise, figures_of
-from paimon_core.maintenance.running import running_work
+from paimon_core.maintenance.running import RunningJob, running_work
 from paimon_core.options import BUCKET, MERGE_ENGINE
 from paimon_core.options.option import Option, default_text
 from paimon_core.options.support import OPTIONS
@@ -258,14 +258,31 @@ def _compactions(found: PaimonTable, _: PageCall) -> Html:
 def _running(found: PaimonTable) -> Html:
     zone = found.inner.store.zone
     rows = [
-        (w.work, time_text(local_time(w.began, zone)), duration(max(0, w.seen - w.began) / 1000), w.host)
+        (
+            *(w.work, time_text(local_time(w.began, zone)), duration(max(0, w.seen - w.began) / 1000), w.host),
+            *_progress(w.job),
+        )
         for w in running_work(found.inner.store)
     ]
     return html(
         tag("h2", "Running now"),
-        table("Compactions and other upkeep", ("work", "began", "seen running for", "host"), rows) if rows else None,
-        note("Work appears after five seconds, and is seen again each minute.") if rows else note("No upkeep runs."),
+        table("Compactions and other upkeep", _RUNNING, rows) if rows else None,
+        note("Work appears after five seconds, and is seen again every 15 seconds.")
+        if rows
+        else note("No upkeep runs."),
     )
+
+
+_RUNNING = ("work", "began", "seen running for", "host", "job", "tasks", "time left")
+
+
+def _progress(job: RunningJob | None) -> tuple[object, ...]:
+    """Return the job, its tasks that have ended with their rate, and the time left, as texts."""
+    if job is None or not job.tasks:
+        return "" if job is None else job.description, "", ""
+    rate = "" if job.rate is None else f", {job.rate:.2g} a second"
+    left = "" if job.seconds_left is None else f"about {duration(job.seconds_left)}"
+    return job.description, f"{job.done:,} of {job.tasks:,}{rate}", left
 
 
 def _due(found: PaimonTable) -> Html:

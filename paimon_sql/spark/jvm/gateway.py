@@ -17,7 +17,7 @@ from typing import Any
 
 from py4j.java_collections import JavaArray
 from py4j.java_gateway import JavaClass, JavaObject
-from pyspark import SparkContext
+from pyspark import Accumulator, AccumulatorParam, SparkContext
 from pyspark.java_gateway import ensure_callback_server_started
 
 from paimon_core.lazy import cached_property
@@ -49,6 +49,7 @@ class Jvm(SparkMembers):
         self._names: set[str] = set()  # of compiled classes
         self.query_spans = RunningSpans(_QUERIES)  # by the number of Spark's execution
         self.follows_queries = False
+        self._task_counts: Accumulator[dict[str, int]] | None = None
         ensure_callback_server_started(self.gateway)
         # without this a Java exception raised by a proxy reaches Spark as text
         self.gateway.callback_server_parameters.propagate_java_exceptions = True
@@ -62,6 +63,12 @@ class Jvm(SparkMembers):
         """Return whether the JVM that PySpark started for this process has ended."""
         process = getattr(self.gateway, "proc", None)
         return process is not None and process.poll() is not None
+
+    def task_counts(self, counts: AccumulatorParam[dict[str, int]]) -> Accumulator[dict[str, int]]:
+        """Return the context's accumulator of tasks that have ended. There is one, as PySpark keeps each for ever."""
+        if self._task_counts is None:
+            self._task_counts = self.context.accumulator({}, counts)
+        return self._task_counts
 
     # -- classes ------------------------------------------------------------------------------------------------------
     def java_class(self, name: str) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 import pyarrow as pa
@@ -31,8 +33,9 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import from_arrow, from_struct, string_types, to_struct
 from paimon_sql.spark.workers import orphan_frames
 from paimon_sql.spark.workers.orphan_frames import FoundFrame
-from paimon_sql.spark.workers.worker import run_text, sort_input_function, write_function
+from paimon_sql.spark.workers.worker import TaskCounts, run_counted, run_text, sort_input_function, write_function
 
+TextTask = Callable[[str], str]
 SMALL_WORK = 16 * 2**20  # bytes that the driver reads in less time than a job takes to start
 _ROW_NUMBER = "__row"
 _ECHO = re.compile(r" Did you mean .*?\]\.|; line \d.*|\n.*", re.DOTALL)  # the plan in an error
@@ -61,8 +64,8 @@ class SparkExecutor:
         context = self.session.jvm.context
         context.setJobDescription(job.description)
         try:
-            with span("job", description=job.description, tasks=len(texts)):
-                run = partial(run_text, job.text_function, parent=current_parent())
+            with span("job", description=job.description, tasks=len(texts)), self._followed(job) as counted:
+                run = counted(partial(run_text, job.text_function, parent=current_parent()))
                 return list(map(job.result.decode, run_tasks(self.session.jvm, run, texts, _WORKERS_OF_SQL)))
         except CapturedException as error:
             raise of_worker(error) from error
@@ -71,6 +74,21 @@ class SparkExecutor:
             raise (said if isinstance(said, PaimonError) else unchecked(self.session.jvm, error)) from error
         finally:
             context.setJobDescription(None)
+
+    @contextmanager
+    def _followed(self, job: Job[TaskT, ResultT]) -> Iterator[Callable[[TextTask], TextTask]]:
+        """Yield a function that changes the function of a job's tasks: if the job has a follower, each task that ends
+        is counted.
+        """
+        if job.follower is None:
+            yield lambda run: run
+            return
+        counts, key, last = self.session.jvm.task_counts(TaskCounts()), str(uuid.uuid4()), list[int]()
+        job.follow(lambda: last[0] if last else counts.value.get(key, 0))
+        try:
+            yield lambda run: partial(run_counted, run, key, counts)
+        finally:
+            last.append(counts.value.pop(key, 0))
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
         """Sort the rows of a job by ranges. Each task writes one range; the caller commits."""

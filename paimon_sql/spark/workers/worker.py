@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import TaskContext
+from pyspark import Accumulator, AccumulatorParam, TaskContext
 from pyspark.sql.types import StructType
 
 from paimon_core.arrow.columns import with_offsets
@@ -137,6 +137,25 @@ def run_text(function: Callable[[str], str], text: str, parent: str | None = Non
         raise
     except Exception as error:
         raise InternalError.of(error) from None
+
+
+class TaskCounts(AccumulatorParam[dict[str, int]]):  # type: ignore[misc]  # PySpark is Any here
+    """Adds the numbers of tasks that have ended, by job."""
+
+    def zero(self, value: dict[str, int]) -> dict[str, int]:
+        return {}
+
+    def addInPlace(self, value1: dict[str, int], value2: dict[str, int]) -> dict[str, int]:
+        for job, count in value2.items():
+            value1[job] = value1.get(job, 0) + count
+        return value1
+
+
+def run_counted(run: Callable[[str], str], job: str, ended: Accumulator[dict[str, int]], text: str) -> str:
+    """Run a task of a job, and count it when it has ended."""
+    result = run(text)
+    ended.add({job: 1})
+    return result
 
 
 def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) -> BatchFunction:

@@ -7,7 +7,9 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from paimon_core.io.local import LocalFileIO
@@ -15,6 +17,7 @@ from paimon_core.maintenance import running
 from paimon_core.maintenance.running import Announcement, announced, running_work
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.table_store import TableStore
+from paimon_sql import open_catalog
 from paimon_sql.catalog.system_database import read_catalog_system_table
 from tests.unit.procedures.test_advice import KEYED, Lake
 
@@ -42,6 +45,78 @@ def test_work_is_seen_until_it_ends(tmp_path: Path) -> None:
         (whole,) = read_catalog_system_table(lake.catalog, "running").to_pylist()
         assert (whole["database_name"], whole["table_name"], whole["work"]) == ("default", "t", "compaction")
     assert running_work(store) == [] and list(Path(store.paths.turn_dir).iterdir()) == []
+
+
+def test_the_job_of_work_and_its_tasks(tmp_path: Path) -> None:
+    lake, ended = Lake(tmp_path, KEYED), list[int]()
+    store = lake.table.store
+
+    def rows(wanted: int | None) -> list[dict[str, Any]]:
+        """The row of both tables, once `wanted` tasks have ended."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            found = lake.table.system_table("running").to_pylist()
+            found += read_catalog_system_table(lake.catalog, "running").to_pylist()
+            if len(found) == 2 and {row["tasks_done"] for row in found} == {wanted}:
+                return found
+            time.sleep(0.01)
+        raise AssertionError(found)
+
+    with announced(store, "compact") as announcement:
+        assert {row["job"] for row in rows(None)} == {None}
+        announcement.follow("sort default.t", 0, lambda: 0)
+        time.sleep(0.1)
+        assert [row["tasks"] for row in rows(None)] == [None, None]
+        announcement.follow("compact default.t", 4, lambda: len(ended))
+        for row in rows(0):
+            assert (row["job"], row["tasks"], row["tasks_per_second"]) == ("compact default.t", 4, None)
+        ended.append(1)
+        time.sleep(0.2)  # so that the job takes more than 0.0 seconds
+        for row in rows(1):
+            assert row["tasks_per_second"] > 0 and row["seconds_left"] == round(3 / row["tasks_per_second"])
+        ended.extend(range(5))
+        assert {row["seconds_left"] for row in rows(4)} == {0}, "more results than tasks count as all of them"
+    assert running_work(store) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "job"),
+    [
+        ('"job": "j", "tasks": 4, "done": 1, "seconds": 2.0', ("j", 1, 4, 0.5, 6)),
+        ('"job": "j", "tasks": 4, "done": 1, "seconds": -1', ("j", 1, 4, None, None)),
+        ('"job": "j", "tasks": 4, "done": 1, "seconds": "2"', ("j", 1, 4, None, None)),
+        ('"job": "j", "tasks": 4, "done": 1, "seconds": 1e-300', ("j", 1, 4, None, None)),
+        ('"job": "j", "tasks": 4, "done": 5, "seconds": 2.0', (None,) * 5),
+        (f'"job": "j", "tasks": {10**30}, "done": 5, "seconds": 2.0', (None,) * 5),
+        ('"tasks": 4, "done": 1', (None,) * 5),
+    ],
+)
+def test_jobs_in_files_of_strangers(content: str, job: tuple[Any, ...], tmp_path: Path) -> None:
+    store = Lake(tmp_path, KEYED).table.store
+    Path(store.paths.turn_dir).mkdir()
+    Path(store.paths.running(str(uuid.uuid4()))).write_text(f'{{"work": "w", {content}}}')
+    ((found),) = running_work(store)
+    assert found.progress == job
+
+
+def test_jobs_of_procedures_and_of_writes_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen_jobs = list[tuple[str, int, Callable[[], int]]]()
+    monkeypatch.setattr(Announcement, "follow", lambda _, *job: seen_jobs.append(job))
+    catalog = open_catalog(str(tmp_path))
+    columns = pa.schema([("k", pa.int64())])
+    table = catalog.create_table("default.t", columns, primary_key="k", options={"bucket": "2", "write-only": "true"})
+    for _ in range(2):
+        table.upsert([{"k": n} for n in range(8)])
+    catalog.call("compact", table="t")
+    catalog.call("remove_orphan_files", table="t", mode="distributed")
+    ((name, tasks, done), (search, *_)) = seen_jobs
+    assert (name, tasks, done(), search) == ("compact default.t", 2, 2, "find orphans of default.t")
+    seen_jobs.clear()
+    options = {"bucket": "1", "num-sorted-run.compaction-trigger": "2"}
+    eager = catalog.create_table("default.u", columns, primary_key="k", options=options)
+    for n in range(3):
+        eager.upsert([{"k": n}])
+    assert {(tasks, done()) for _, tasks, done in seen_jobs} == {(1, 1)}
 
 
 def test_work_on_a_dropped_table_does_not_make_its_folder_anew(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import json
 import re
 import subprocess
 import sys
 import threading
 import unicodedata
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from html.parser import HTMLParser
@@ -245,6 +247,25 @@ def test_what_a_table_is_made_of(site: Site) -> None:
     advice = site.page("t", "shop", "orders", "advice").text
     assert "CALL paimon.sys.compact(table => 'shop.orders')" in advice
     assert "CALL paimon.sys" not in site.page("t", "shop", "empty", "advice").text
+
+
+def test_running_work_says_how_far_it_is(site: Site) -> None:
+    store = site.catalog.table("shop.orders").inner.store
+    job = {"job": f"compact {HOSTILE}", "tasks": 4000, "done": 1000, "seconds": 60.0}
+    works = [{"work": "compact", **job}, {"work": "sort", "job": "sort t", "tasks": 0}, {"work": "expire"}]
+    paths = [Path(store.paths.running(str(uuid.uuid4()))) for _ in works]
+    paths[0].parent.mkdir(exist_ok=True)
+    try:
+        for path, work in zip(paths, works, strict=True):
+            path.write_text(json.dumps({"began": 1, "host": "h", "process": 1, **work}))
+        found = {row[0]: row[4:] for row in site.page("t", "shop", "orders", "compactions").rows if len(row) == 7}
+    finally:
+        for path in paths:
+            path.unlink()
+    assert found["work"] == ["job", "tasks", "time left"]
+    assert found["compact"][0].startswith("compact </td><script>")
+    assert found["compact"][1:] == ["1,000 of 4,000, 17 a second", "about 3 min 0 s"]
+    assert (found["sort"], found["expire"]) == (["sort t", "", ""], ["", "", ""])
 
 
 def test_options_that_are_set_and_defaults(site: Site) -> None:
