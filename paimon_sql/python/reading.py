@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -117,7 +118,7 @@ class ScanSplit:
 
 
 def in_order(reader: RowReader, splits: Sequence[DataSplit], threads: int) -> Generator[pa.RecordBatch, None, None]:
-    """Yield the batches of splits in their order. Up to `threads` splits are read at once, each a few batches ahead."""
+    """Yield the batches of splits in their order. Up to `threads` splits are read ahead, each by a few batches."""
     spare = threads // max(1, len(splits))
     if spare > 1:
         reader = replace(reader, store=replace(reader.store, threads=spare))
@@ -128,11 +129,17 @@ def in_order(reader: RowReader, splits: Sequence[DataSplit], threads: int) -> Ge
     stop = threading.Event()
     feeds = [_Feed(stop) for _ in splits]
     pool = ThreadPoolExecutor(min(threads, len(splits)), thread_name_prefix="scan")
-    try:
-        for feed, split in zip(feeds, splits, strict=True):
+    waiting = iter(zip(feeds, splits, strict=True))
+
+    def begin(count: int) -> None:
+        for feed, split in islice(waiting, count):
             pool.submit(feed.fill, lambda split=split: reader.batches(split))  # type: ignore[misc]
+
+    try:
+        begin(threads)
         for feed in feeds:
             yield from feed.drain()
+            begin(1)
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 
 from paimon_core.errors import SeveralMatchesError
@@ -32,6 +34,59 @@ def test_conditions_keep_the_rows_that_spark_keeps(spark: Any, tmp_path: Path) -
         if here != by_spark:
             wrong.append(f"{text}: {here}, Spark {by_spark}")
     assert wrong == []
+
+
+_TERMS = {
+    "number": (("n", "a", "t", "f", "d", "e"), ("0", "1", "-7", "2", "1.5", "-2.25", "0.1D", "NULL", "a + 1", "n * 2")),
+    "text": (("s", "Text"), ("'a_b'", "'x%'", "'Äß'", "' 7 '", "''", "NULL", "lower(s)", "concat(s, 'x')")),
+    "moment": (("day", "ts", "z"), ("DATE '2024-01-02'", "TIMESTAMP '2024-01-01 02:00:00'", "NULL", "ts", "day")),
+}
+
+
+@st.composite
+def _comparisons(draw: st.DrawFn) -> str:
+    columns, constants = _TERMS[draw(st.sampled_from(list(_TERMS)))]
+    column, one, other = draw(st.sampled_from(columns)), *(draw(st.sampled_from(constants)) for _ in range(2))
+    forms = ("{0} {3} {1}", "{0} IN ({1}, {2})", "{0} BETWEEN {1} AND {2}", "{0} IS NULL", "{0} NOT IN ({1})")
+    form, operator = draw(st.sampled_from(forms)), draw(st.sampled_from(("=", "<>", "<", "<=", ">", ">=", "<=>")))
+    return form.format(column, one, other, operator)
+
+
+_CONDITIONS = st.recursive(
+    _comparisons(),
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(("AND", "OR")), inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
+        inner.map(lambda text: f"(NOT {text})"),
+    ),
+    max_leaves=4,
+)
+
+
+def test_generated_conditions_keep_the_rows_that_spark_keeps(spark: Any, tmp_path: Path) -> None:
+    """Of a table with a file for each row, so that files are pruned, too; one query asks Spark for all conditions."""
+    table = open_catalog(str(tmp_path / "lake"), time_zone="UTC").create_table("default.t", ROWS.schema)
+    for i in range(ROWS.num_rows):
+        table.append(pa.Table.from_batches([ROWS.slice(i, 1)]))
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    texts: set[str] = set()
+
+    @seed(37)
+    @settings(max_examples=150, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(_CONDITIONS)
+    def collect(text: str) -> None:
+        texts.add(text)
+
+    collect()
+    chosen = sorted(texts)
+    rows = spark.table(f"paimon_path.`{table.location}`").selectExpr("n", *(f"({text})" for text in chosen)).collect()
+    wrong = []
+    for i, text in enumerate(chosen, 1):
+        by_spark = sorted(row[0] for row in rows if row[i])
+        scan = table.scan(["n"], where=text)
+        here = sorted(scan.to_arrow()["n"].to_pylist())
+        if here != by_spark or scan.count() != len(by_spark):
+            wrong.append(f"{text}: {here}, Spark {by_spark}")
+    assert len(chosen) > 100 and wrong == []
 
 
 def test_char_and_nan_are_compared_as_in_spark(spark: Any, warehouse: str) -> None:
