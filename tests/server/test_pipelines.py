@@ -37,7 +37,7 @@ from pyspark import pipelines as dp
 def latest():
     return spark.readStream.table("paimon.shop.source")
 
-@dp.materialized_view
+@dp.materialized_view(cluster_by=["id"])
 def small():
     return spark.read.table("latest").where("id < 10")
 """
@@ -103,6 +103,7 @@ def test_a_pipeline_runs_and_takes_new_rows(tmp_path: Path) -> None:
     assert again.returncode == 0, again.stderr[-3000:]
     commits = [c["commit_kind"] for c in catalog.table("shop.small").inspect("snapshots").to_pylist()]
     assert commits == ["APPEND", "OVERWRITE"]  # readers never see the view empty
+    assert catalog.table("shop.small").options["clustering.columns"] == "id"
     rows = sorted(catalog.table("shop.latest").scan().to_arrow().to_pylist(), key=lambda row: row["id"])
     assert rows == [{"id": 1, "v": "c"}, {"id": 2, "v": "d"}, {"id": 20, "v": "b"}]
     assert catalog.table("shop.counted").scan().to_arrow().to_pylist() == [{"n": 2}]

@@ -574,7 +574,6 @@ def test_two_processes_create_the_same_table(spark: Any, warehouse: str, tmp_pat
     ("statement", "said", "not_said"),
     [
         ("CREATE TABLE n (k INT) CLUSTERED BY (k) INTO 4 BUCKETS", "CLUSTERED BY .*'bucket-key'", ""),
-        ("CREATE TABLE n (k INT) CLUSTER BY (k)", "CLUSTER BY .*'clustering.columns'", "bucket"),
         ("CREATE TABLE n (k INT, i INTERVAL DAY TO SECOND)", "Column 'i': type interval day to second", ""),
         ("ALTER TABLE t ADD COLUMN i INTERVAL YEAR TO MONTH", "Column 'i': type interval year to month", ""),
         ("CREATE TABLE n (k INT DEFAULT 'x')", "'x'|k", "int32"),

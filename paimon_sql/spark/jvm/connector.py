@@ -86,10 +86,10 @@ def metadata_columns(jvm: Jvm, columns: Iterable[Any]) -> JavaArray:
     return jvm.cached_array(classes.METADATA_COLUMN, columns)
 
 
-def partitioning(jvm: Jvm, columns: Iterable[str] = ()) -> JavaArray:
-    """Return the transforms of a table that is partitioned by columns."""
+def partitioning(jvm: Jvm, columns: Iterable[str] = (), more: Iterable[JavaObject] = ()) -> JavaArray:
+    """Return the transforms of a table that is partitioned by columns, and `more` transforms."""
     expressions = jvm.java_class(classes.EXPRESSIONS)
-    return jvm.array(classes.TRANSFORM, [expressions.identity(quoted_name(c)) for c in columns])
+    return jvm.array(classes.TRANSFORM, [*(expressions.identity(quoted_name(c)) for c in columns), *more])
 
 
 def internal_rows(jvm: Jvm, rows: Iterable[Any]) -> JavaArray:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from py4j.java_gateway import JavaObject
+
+from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm, stack_names
 from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method
@@ -12,6 +17,21 @@ _SOURCE, _NONE = "ViewRefreshes", "not in this Spark"
 def is_pipeline(jvm: Jvm) -> bool:
     """Return whether a pipeline prepares its tables in this thread."""
     return classes.PIPELINE_TABLES in stack_names(jvm)
+
+
+@hook(
+    "`ClusterByTransform`",
+    "CLUSTER BY in DESCRIBE, `clusterBy` of writers that append, `cluster_by` of tables of pipelines",
+    java_type(classes.CLUSTER_BY_TRANSFORM),
+)
+def shown_clustering(jvm: Jvm, columns: Sequence[str], *, is_partitioned: bool) -> list[JavaObject]:
+    """Return the transform of a table with rows sorted by columns. Writers compare all transforms of a table with
+    their own: those that name partitions alone would differ, so only pipelines see it if the table is partitioned.
+    """
+    if not columns or (is_partitioned and classes.PIPELINES not in stack_names(jvm)):
+        return []
+    names = [jvm.java_class(classes.EXPRESSIONS).column(quoted_name(c)) for c in columns]
+    return [jvm.java_class(classes.CLUSTER_BY_TRANSFORM)(jvm.seq(names))]
 
 
 @hook(

@@ -49,7 +49,7 @@ from paimon_sql.spark.jvm.older.table_info import new_table
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
 from paimon_sql.spark.jvm.pipelines import is_pipeline
 from paimon_sql.spark.jvm.plans import options_in_name
-from paimon_sql.spark.jvm.scans.pushdown import change_kind, read_time_travel
+from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind, read_time_travel
 from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
 from paimon_sql.spark.jvm.streams.sources import change_range
 from paimon_sql.spark.proxy import WithoutMetrics
@@ -58,6 +58,7 @@ from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.changelog import PaimonChangelog
 from paimon_sql.spark.tables.audits import Audits
+from paimon_sql.spark.tables.clustering import check_clustered
 from paimon_sql.spark.tables.constants import with_constant
 from paimon_sql.spark.tables.constraints import CONSTRAINT_CHANGES, constraint_changes
 from paimon_sql.spark.tables.definitions import SparkDefinitions
@@ -311,6 +312,8 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
                 wanted = constraint_changes(self.session, self.catalog.load_table(ours), given)
             else:
                 wanted = schema_changes(ours, given, partial(is_pipeline, self.jvm))
+                if any(change_kind(c) == ChangeKind.CLUSTER_BY for c in given):
+                    check_clustered(str(ours), self.catalog.load_table(ours).schema)
                 if added := [change.path[-1] for change in wanted if isinstance(change, AddColumn)]:
                     key = self.catalog.load_table(ours).schema.primary_keys
                     check_history(ours, added, key, partial(is_pipeline, self.jvm))

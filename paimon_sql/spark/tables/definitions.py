@@ -31,6 +31,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.table_info import NewTable
 from paimon_sql.spark.jvm.pipelines import is_pipeline
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.clustering import CLUSTER_BY, check_clustered, clustering_option
 from paimon_sql.spark.tables.constants import with_constants
 from paimon_sql.spark.tables.constraints import defined_constraints
 from paimon_sql.spark.tables.declared_types import apply_declared_types
@@ -111,16 +112,21 @@ class SparkDefinitions:
         refuse_constraint_option(properties)
         refuse_generated_option(properties)
         constraints = defined_constraints(self.session, fields, new.constraints)
-        partitions, generated = () if "partitions" in excluded else new.partitions, dict(new.generated)
+        transforms, generated = () if "partitions" in excluded else new.partitions, dict(new.generated)
+        clustered = clustering_option(transforms, properties)
+        partitions = [t for t in transforms if str(t.name()) != CLUSTER_BY]
         fields, keys = with_partition_columns(partitions, fields, generated)
         made = defined_columns(self.session, fields, generated)
         own = {c.key: c.value for c in constraints} | {g.key: g.value for g in made}
-        return new_table_schema(
+        schema = new_table_schema(
             with_constants(self.session, fields),
             partition_keys=keys,
-            options=self._options(identifier, properties, staged=staged) | own,
+            options=self._options(identifier, properties, staged=staged) | own | clustered,
             comment=properties.get("comment"),
         )
+        if clustered:
+            check_clustered(str(identifier), schema)
+        return schema
 
     def _options(self, identifier: Identifier, properties: Mapping[str, str], *, staged: bool) -> dict[str, str]:
         """Return the table's options among the properties of a statement.

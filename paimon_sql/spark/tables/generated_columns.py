@@ -95,9 +95,4 @@ def _not_partitioned(kind: str, spelled: str) -> str:
             f"CLUSTERED BY (or PARTITIONED BY {spelled}) is not supported: for buckets, set the options "
             "'bucket' and 'bucket-key' by TBLPROPERTIES; a primary key needs 'bucket' alone."
         )
-    if kind == "cluster_by":
-        return (
-            "CLUSTER BY is not supported: to sort rows by columns, set the option "
-            "'clustering.columns' by TBLPROPERTIES."
-        )
     return f"PARTITIONED BY {spelled}: Paimon partitions by columns. Add one that holds the value."

@@ -12,6 +12,7 @@ from pyspark.sql.types import DataType, StructType
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import PaimonError, SnapshotNotFoundError, UnsupportedFeatureError
+from paimon_core.options import CLUSTERING_COLUMNS
 from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.changes.increment import Increment, increment_of_options, is_incremental
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields
@@ -34,7 +35,7 @@ from paimon_sql.spark.jvm.constraints import java_constraints
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.generated_columns import with_expressions
 from paimon_sql.spark.jvm.older.catalyst_filters import taking_filters
-from paimon_sql.spark.jvm.pipelines import puts_off_truncation, replaces_view
+from paimon_sql.spark.jvm.pipelines import puts_off_truncation, replaces_view, shown_clustering
 from paimon_sql.spark.jvm.sessions import is_defined, is_described
 from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
@@ -108,7 +109,9 @@ class _DataTable(_BridgedTable):
     at: Table
 
     def partitioning(self) -> Any:
-        return connector.partitioning(self.jvm, self.at.schema.partition_keys)
+        keys, columns = self.at.schema.partition_keys, self.at.store.options[CLUSTERING_COLUMNS]
+        clustering = shown_clustering(self.jvm, columns, is_partitioned=bool(keys))
+        return connector.partitioning(self.jvm, keys, clustering)
 
     def properties(self) -> Any:
         return self.jvm.map(self._properties())

@@ -26,6 +26,7 @@ from paimon_core.store.ddl.schema_changes import (
     UpdateComment,
 )
 from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind, column_before
+from paimon_sql.spark.tables.clustering import clustering_change
 from paimon_sql.spark.types import from_spark
 
 _COMMENT, _LOCATION = "comment", "location"
@@ -124,5 +125,6 @@ _TRANSLATIONS: dict[ChangeKind, Callable[[Any], SchemaChange]] = {
     ChangeKind.UPDATE_COLUMN_NULLABILITY: lambda c: UpdateColumnNullability(_path(c), bool(c.nullable())),
     ChangeKind.UPDATE_COLUMN_COMMENT: lambda c: UpdateColumnComment(_path(c), c.newComment()),
     ChangeKind.UPDATE_COLUMN_POSITION: lambda c: UpdateColumnPosition(_path(c), _position(c.position())),
+    ChangeKind.CLUSTER_BY: clustering_change,
     ChangeKind.UPDATE_COLUMN_DEFAULT: lambda c: UpdateColumnDefault(_path(c), c.newDefaultValue() or None),
 }

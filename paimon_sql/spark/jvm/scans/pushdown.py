@@ -146,6 +146,7 @@ class ChangeKind(StrEnum):
     UPDATE_COLUMN_COMMENT = "UpdateColumnComment"
     UPDATE_COLUMN_POSITION = "UpdateColumnPosition"
     UPDATE_COLUMN_DEFAULT = "UpdateColumnDefaultValue"
+    CLUSTER_BY = "ClusterBy"
     ADD_CONSTRAINT = "AddConstraint"
     DROP_CONSTRAINT = "DropConstraint"
 

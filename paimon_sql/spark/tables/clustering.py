@@ -1,0 +1,57 @@
+"""CLUSTER BY: the columns that writes and compactions sort the rows of an append table by.
+
+They are the option `clustering.columns`, which Paimon's other engines know, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.options import BUCKET, CLUSTERING_COLUMNS
+from paimon_core.spec.schema import TableSchema
+from paimon_core.store.ddl.schema_changes import RemoveOption, SchemaChange, SetOption
+
+CLUSTER_BY = "cluster_by"  # the name of Spark's transform
+
+
+def clustering_option(transforms: Sequence[Any], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the option for the CLUSTER BY clause among Spark's transforms of a new table; empty without one. `given`
+    are the other options of the statement. Raises `InvalidOptionError` if they name other columns.
+    """
+    columns = [name for t in transforms if str(t.name()) == CLUSTER_BY for name in _columns(t.references())]
+    if not columns:
+        return {}
+    option, key = ",".join(columns), CLUSTERING_COLUMNS.key
+    if key in given and [name.strip() for name in given[key].split(",")] != columns:
+        raise InvalidOptionError(f"CLUSTER BY ({option}) and the option '{key}' name different columns: leave one out.")
+    return {key: option}
+
+
+def clustering_change(change: Any) -> SchemaChange:
+    """Translate Spark's change for `ALTER TABLE … CLUSTER BY (…)`, and for `CLUSTER BY NONE`."""
+    columns = _columns(change.clusteringColumns())
+    return SetOption(CLUSTERING_COLUMNS.key, ",".join(columns)) if columns else RemoveOption(CLUSTERING_COLUMNS.key)
+
+
+def check_clustered(table: str, schema: TableSchema) -> None:
+    """Raise `UnsupportedFeatureError` for CLUSTER BY of a table that does not sort its rows by columns."""
+    if schema.primary_keys:
+        raise UnsupportedFeatureError(
+            f"CLUSTER BY is not supported for table {table}: the files of a table with a primary key are sorted by it. "
+            "Leave CLUSTER BY out."
+        )
+    if schema.options.get(BUCKET.key, "-1") != "-1":
+        raise UnsupportedFeatureError(
+            f"CLUSTER BY is not supported for table {table}, which has buckets: the rows of a bucket stay in the order "
+            "of their writes. Leave the option 'bucket' or CLUSTER BY out."
+        )
+
+
+def _columns(references: Sequence[Any]) -> list[str]:
+    found = [[str(name) for name in reference.fieldNames()] for reference in references]
+    nested = next((".".join(names) for names in found if len(names) > 1), None)
+    if nested is not None:
+        raise UnsupportedFeatureError(f"CLUSTER BY {nested} is not supported: name columns, not fields of a column.")
+    return [name for names in found for name in names]

@@ -1,0 +1,78 @@
+"""CLUSTER BY: the option `clustering.columns` of append tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import PySparkException
+
+pytestmark = pytest.mark.spark
+KEY = "clustering.columns"
+
+
+def option(spark: Any, table: str = "t") -> str | None:
+    rows = spark.sql(f"SELECT value FROM `{table}$options` WHERE key = '{KEY}'").collect()
+    return str(rows[0][0]) if rows else None
+
+
+def test_rows_are_sorted_by_the_columns(spark: Any, warehouse: str) -> None:
+    spark.sql("CREATE TABLE t (x INT, y INT) CLUSTER BY (y)")
+    spark.sql("INSERT INTO t SELECT CAST(id AS INT), CAST(100 - id AS INT) FROM range(100)")
+    files = [*Path(warehouse, "default.db", "t").rglob("*.parquet")]
+    assert files
+    for file in files:
+        values = pq.read_table(file).column("y").to_pylist()
+        assert values == sorted(values)
+    assert option(spark) == "y"
+
+
+def test_a_definition_is_made_again(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (x INT, `a b` INT) CLUSTER BY (x, `a b`)")
+    assert "x" in [row[0] for row in spark.sql("DESCRIBE t").collect()][3:]  # beneath "# Clustering Information"
+    shown = spark.sql("SHOW CREATE TABLE t").collect()[0][0]
+    spark.sql("DROP TABLE t")
+    spark.sql(shown)
+    assert option(spark) == "x,a b"
+    spark.sql("CREATE TABLE same (x INT, y INT) CLUSTER BY (x, y) TBLPROPERTIES ('clustering.columns' = 'x, y')")
+    assert option(spark, "same") == "x,y"
+
+
+def test_a_table_is_clustered_by_other_columns_or_none(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (x INT, y INT)")
+    spark.sql("ALTER TABLE t CLUSTER BY (y, x)")
+    assert option(spark) == "y,x"
+    spark.sql("ALTER TABLE t CLUSTER BY NONE")
+    assert option(spark) is None
+
+
+def test_writers_of_dataframes(spark: Any) -> None:
+    rows = spark.range(10).selectExpr("id", "id % 2 AS p")
+    rows.write.clusterBy("id").saveAsTable("t")
+    rows.writeTo("u").clusterBy("id").create()
+    spark.sql("CREATE TABLE v CLUSTER BY (id) AS SELECT * FROM t")
+    assert [option(spark, name) for name in "tuv"] == ["id", "id", "id"]
+    rows.write.mode("append").saveAsTable("t")
+    rows.write.clusterBy("id").mode("append").saveAsTable("t")
+    spark.sql("CREATE TABLE w (id BIGINT, p BIGINT) PARTITIONED BY (p) TBLPROPERTIES ('clustering.columns' = 'id')")
+    rows.write.partitionBy("p").mode("append").saveAsTable("w")
+    assert (spark.table("t").count(), spark.table("w").count()) == (30, 10)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("CREATE TABLE n (k INT NOT NULL, v INT) CLUSTER BY (v) TBLPROPERTIES ('primary-key' = 'k')", "a primary key"),
+        ("CREATE TABLE n (k INT) CLUSTER BY (k) TBLPROPERTIES ('bucket' = '2', 'bucket-key' = 'k')", "buckets"),
+        ("CREATE TABLE n (s STRUCT<a: INT>) CLUSTER BY (s.a)", "CLUSTER BY s.a is not supported"),
+        ("CREATE TABLE n (a INT, b INT) CLUSTER BY (a) TBLPROPERTIES ('clustering.columns' = 'b')", "leave one out"),
+        ("ALTER TABLE keyed CLUSTER BY (v)", "a primary key"),
+    ],
+)
+def test_what_is_refused(spark: Any, statement: str, said: str) -> None:
+    spark.sql("CREATE TABLE keyed (k INT, v INT) TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '1')")
+    with pytest.raises(PySparkException, match=said):
+        spark.sql(statement)
+    assert not spark.catalog.tableExists("n") and option(spark, "keyed") is None
