@@ -11,8 +11,9 @@ from IPython.display import HTML, display
 
 from paimon_core.dataclass import dataclass
 from paimon_core.escapes import visible
+from paimon_sql.preprocess.scripts import statement_kind
 from paimon_sql.shell.render import Result, table
-from paimon_sql.shell.statement_progress import StageState, StageWatch, statement_kind, watching
+from paimon_sql.shell.statement_progress import StageState, StageWatch, watching
 from paimon_sql.values import is_number
 
 MAX_COLUMNS = 60

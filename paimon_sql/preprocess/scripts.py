@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.blocks import spans_of_statements
 from paimon_sql.preprocess.cursor import Cursor
 from paimon_sql.preprocess.lexing import scan, tokenize, without_dollar_strings
+
+_COMMENTS = re.compile(r"/\*.*?\*/|--[^\n]*\n", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z]{1,20}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +97,9 @@ def new_table(cursor: Cursor) -> tuple[str, ...]:
         return ()
     cursor.take("IF", "NOT", "EXISTS")
     return cursor.take_parts()
+
+
+def statement_kind(text: str) -> str:
+    """Return the first word of a statement, such as INSERT or MERGE."""
+    match = _WORD.match(_COMMENTS.sub(" ", f"{text}\n").lstrip())
+    return "statement" if match is None else match[0].upper()

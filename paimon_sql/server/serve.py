@@ -126,9 +126,7 @@ def _of_clients(spark: SparkSession) -> dict[str, str]:
 
 
 @contextmanager
-def _thrift(
-    jvm: Jvm, spark: SparkSession, settings: ServerSettings, lists: JavaObject | None
-) -> Iterator[None]:
+def _thrift(jvm: Jvm, spark: SparkSession, settings: ServerSettings, lists: JavaObject | None) -> Iterator[None]:
     if settings.users:
         require_class(jvm, "PasswordFile")
     with _starting(f"The JDBC server cannot listen on {settings.host}:{settings.thrift}"):
@@ -144,9 +142,7 @@ def _thrift(
 
 
 @contextmanager
-def _connect(
-    jvm: Jvm, spark: SparkSession, settings: ServerSettings, lists: JavaObject | None
-) -> Iterator[int]:
+def _connect(jvm: Jvm, spark: SparkSession, settings: ServerSettings, lists: JavaObject | None) -> Iterator[int]:
     """Start Spark Connect. It yields the port."""
     install_remote_frames(spark)
     if settings.token and not takes_tokens(jvm):

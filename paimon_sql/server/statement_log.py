@@ -7,9 +7,27 @@ from collections.abc import Callable, Iterable
 from paimon_core.escapes import visible
 from paimon_core.metrics import PROCESS, STATEMENTS, Metrics
 from paimon_core.secrets import statement_without_secrets
+from paimon_sql.preprocess.scripts import statement_kind
 from paimon_sql.spark.jvm.servers import EndedStatement
 
 _LONGEST = 1000  # characters of a statement
+_KINDS = frozenset(
+    (
+        "alter",
+        "analyze",
+        "call",
+        "copy",
+        "create",
+        "delete",
+        "describe",
+        "drop",
+        "explain",
+        "insert",
+        "merge",
+        "refresh",
+    )
+    + ("select", "set", "show", "truncate", "update", "use", "with")
+)
 
 Rows = Callable[[EndedStatement], int | None]
 
@@ -30,10 +48,16 @@ class StatementLog:
         found = {(one.server, one.id): one for one in ended}
         new = [one for key, one in found.items() if key not in self._written]
         for one in new:
-            self._metrics.add(STATEMENTS, server=one.server, state=one.state.lower())
+            self._metrics.add(STATEMENTS, server=one.server, kind=_kind(one.statement), state=one.state.lower())
         lines = [_line(one, rows(one)) for one in new]
         self._written = frozenset(found)
         return lines
+
+
+def _kind(text: str) -> str:
+    """Return the first word of a statement if it is one of SQL's, else "other": labels of metrics show nothing else."""
+    word = statement_kind(text).lower()
+    return word if word in _KINDS else "other"
 
 
 def _line(one: EndedStatement, rows: int | None) -> str:

@@ -20,11 +20,12 @@ from paimon_core.time_zones import time_zone
 from paimon_sql.pictures.picture import NARROWEST
 from paimon_sql.preprocess import ScriptStatement, split_statements
 from paimon_sql.preprocess.quoting import quoted_text
+from paimon_sql.preprocess.scripts import statement_kind
 from paimon_sql.shell.errors import describe, line_in_statement
 from paimon_sql.shell.interrupts import cancelling
 from paimon_sql.shell.pager import Pager, fits
 from paimon_sql.shell.render import FORMATS, Result
-from paimon_sql.shell.statement_progress import StageWatch, drawn_on, statement_kind, watching
+from paimon_sql.shell.statement_progress import StageWatch, drawn_on, watching
 
 _SOURCE = re.compile(r"source\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)", re.IGNORECASE)
 LEAVE = re.compile(r"quit|exit", re.IGNORECASE)  # among the statements of a script, as in spark-sql

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,8 +14,6 @@ from paimon_core.escapes import visible
 from paimon_sql.python.progress import duration
 
 _FIRST, _EVERY = 1.0, 0.5  # seconds
-_COMMENTS = re.compile(r"/\*.*?\*/|--[^\n]*\n", re.DOTALL)
-_WORD = re.compile(r"[A-Za-z]{1,20}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,12 +83,6 @@ class StageWatch:
             if stage in stages:
                 return stages.index(stage) + 1, len(stages)
         return 1, 1
-
-
-def statement_kind(text: str) -> str:
-    """Return the first word of a statement, such as INSERT or MERGE."""
-    match = _WORD.match(_COMMENTS.sub(" ", f"{text}\n").lstrip())
-    return "statement" if match is None else match[0].upper()
 
 
 @contextmanager

@@ -142,6 +142,16 @@ def test_statements_are_counted_once() -> None:
     assert found.value("statements_total", state="failed") == 1 and found.value("statements_total") == 2
 
 
+def test_statements_have_a_kind_of_few() -> None:
+    found = Metrics()
+    texts = ["/* a */ SELECT 1", "insert INTO t VALUES (1)", "MERGE INTO t", "hunter2 x", "(SELECT 1)", "", "-- only"]
+    ended = [EndedStatement("thrift", str(n), "ann", text, 5, "FAILED") for n, text in enumerate(texts)]
+    StatementLog(found).new_lines(ended, lambda _: None)
+    kinds = {kind: found.value("statements_total", kind=kind, state="failed") for kind in ("select", "insert", "merge")}
+    assert kinds == {"select": 1, "insert": 1, "merge": 1} and found.value("statements_total", kind="other") == 4
+    assert "hunter2" not in found.prometheus_text()
+
+
 def test_the_text_for_prometheus() -> None:
     found = Metrics()
     found.add(COMMITS, kind="append", result="published")

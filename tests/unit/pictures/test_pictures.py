@@ -27,6 +27,7 @@ from paimon_sql.pictures.sizes import draw_partitions
 from paimon_sql.pictures.svg import COLOURS, WIDTH, document, label, rect
 from paimon_sql.pictures.versions import draw_refs, draw_schemas, draw_timeline
 from paimon_sql.python.catalog import open_table
+from tests.support.contrast import contrast
 from tests.unit.procedures.test_advice import Lake
 
 HOSTILE = "</text><script>alert(1)</script>\x1b[31m\u202e$x$ ünï"
@@ -92,17 +93,22 @@ def test_names_are_texts_in_every_form(kind: str) -> None:
 def test_texts_can_be_read(column: int) -> None:
     """The contrast of texts is 4.5 or more, and of shapes 1.5 or more (the oldest files are pale, and have labels)."""
 
-    def luminance(colour: str) -> float:
-        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-        r, g, b = (c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+    page = COLOURS["page"][column]
+    by_name = {name: contrast(colours[column], page) for name, colours in COLOURS.items()}
+    assert by_name["label"] >= 4.5 and by_name["note"] >= 4.5
+    assert all(found >= 1.5 for name, found in by_name.items() if name not in ("page", "grid"))
 
-    def contrast(name: str) -> float:
-        high, low = sorted((luminance(COLOURS[name][column]), luminance(COLOURS["page"][column])), reverse=True)
-        return (high + 0.05) / (low + 0.05)
 
-    assert contrast("label") >= 4.5 and contrast("note") >= 4.5
-    assert all(contrast(name) >= 1.5 for name in COLOURS if name not in ("page", "grid"))
+@pytest.mark.parametrize("width", [80, 200])
+@pytest.mark.parametrize("kind", list(PictureKind))
+def test_a_terminal_shows_whole_lines(kind: PictureKind, width: int, tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {"primary-key": "k", "bucket": "2"})
+    for n in range(3):
+        lake.insert(*range(n, n + 20))
+    lines = draw(lake.table.store, kind).text(width).splitlines()
+    assert max(map(len, lines)) <= width and not any("…" in line for line in lines[2:])
+    if kind is PictureKind.LSM:
+        assert max(map(len, lines)) > width - 12, "it is as wide as the terminal"
 
 
 @pytest.mark.parametrize("text", ["w" * 40, "\x9b\u202e" * 20, "a"], ids=["long", "escapes", "short"])

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from paimon_sql.preprocess.scripts import statement_kind
 from paimon_sql.shell import statement_progress
-from paimon_sql.shell.statement_progress import StageWatch, drawn_on, statement_kind, watching
+from paimon_sql.shell.statement_progress import StageWatch, drawn_on, watching
 from tests.unit.shell.fakes import FakeTracker
 
 

@@ -33,6 +33,7 @@ from paimon_sql.server.ui.app import UiApp
 from paimon_sql.server.ui.catalog_pages import tree_of
 from paimon_sql.server.ui.frame import TABS
 from paimon_sql.server.ui.guard import HEADERS, Guard
+from tests.support.contrast import contrast
 from tests.unit.server.ui.conftest import HOSTILE, SCHEMA
 
 GUARD = Guard("127.0.0.1", "the-token")
@@ -286,6 +287,16 @@ def test_pictures_use_the_style_of_the_server(site: Site) -> None:
     assert status == 200 and ".paimon .due{" in text and headers["Content-Type"].startswith("text/css")
     assert "prefers-color-scheme" in text and "url(" not in text and "@import" not in text
     assert site.get("/icon.svg")[2]["Content-Type"].startswith("image/svg+xml")
+
+
+def test_texts_of_pages_can_be_read(site: Site) -> None:
+    """The contrast of texts and links is 4.5 or more on each ground, on light and dark pages."""
+    style = site.get("/style.css")[1]
+    light, dark = (dict(re.findall(r"--(\w+): (#\w{6})", r)) for r in re.findall(r":root \{(.*?)\}", style, re.S))
+    for colours in (light, dark):
+        for ground in ("page", "soft", "mark"):
+            for text in ("text", "link") if ground == "mark" else ("text", "note", "link"):
+                assert contrast(colours[ground], colours[text]) >= 4.5, (ground, text)
 
 
 def test_pictures_before_and_after(site: Site) -> None:
