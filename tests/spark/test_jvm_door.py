@@ -123,6 +123,39 @@ def test_a_parser_of_others_parses_while_the_session_is_made(programs: Programs)
     assert found == {"early": "2", "sum": "2", "table": "0"}, ended.out + ended.err
 
 
+_COMPILES = """
+from pathlib import Path
+from paimon_sql.java import find_java
+from paimon_sql.shell.jars import jar_of
+from paimon_sql.spark.jvm.gateway import compiled_in_turn
+find_java()
+Path("program.jar").write_bytes(jar_of(compiled_in_turn([Path({source!r}).read_text("utf-8")])))
+"""
+# leaves its process id
+_NOTED = """#!/bin/sh
+echo $$ >> "$0.ids"
+exec {python} "$@"
+"""
+
+
+def test_a_java_program_with_16_threads(programs: Programs) -> None:
+    """Each thread writes and reads in another way; the program ends by itself, and Python with it."""
+    source = str(ROOT / "tests" / "support" / "JvmThreads.java")
+    made = programs.run(f"{sys.executable} - ", _COMPILES.format(source=source), {"PYTHONPATH": str(ROOT)})
+    assert made.status == 0, made.err
+    python = programs.folder / "noted"
+    python.write_text(_NOTED.format(python=sys.executable))
+    python.chmod(0o755)
+    lake = programs.folder / "threads-lake"
+    options = f"$(paimon-sql spark-options -w {lake} -c spark.pyspark.driver.python={python})"
+    ended = programs.run(f"spark-submit {options} --class JvmThreads program.jar {lake}")
+    found = dict(re.findall(r"^([\w ]+) (?:=|raised) (.*)$", ended.out, re.M))
+    assert found == {f"thread {n}": "1" for n in range(16)} | {"all": f"[16,{sum(range(16))}]"}, ended.out + ended.err
+    assert ended.status == 0
+    (started,) = (int(line) for line in (programs.folder / "noted.ids").read_text().split())
+    wait_until(lambda: not psutil.pid_exists(started))
+
+
 # settings of a program for Paimon's Java connector, with the jar exchanged
 _OF_JAVA = {
     "spark.jars": JAR,

@@ -122,8 +122,8 @@ class CatalogRegistry:
             redact(self.jvm, self.session, configured)
             for name in sorted(set(_CONFIGURED.findall(text))):
                 class_name = self.bridge.own_setting(CATALOG_PREFIX + name)
-                if class_name is None or not is_catalog_class(name, class_name):
-                    continue  # the value of another setting only looks like a configured catalog
+                if name == PATHS or class_name is None or not is_catalog_class(name, class_name):
+                    continue  # made below, or the value of another setting only looks like a configured catalog
                 self._define_class(class_name)
                 if class_name in GENERIC_CLASSES:
                     self._put_beside_sparks_tables()
@@ -230,6 +230,8 @@ class CatalogRegistry:
             return None
         if reference.catalog is None:
             return self._find(reference.parts)
+        if reference.catalog == PATHS and PATHS not in self.catalogs:
+            self.register(PATHS)
         catalog, parts = self.catalogs.get(reference.catalog), reference.parts
         return None if catalog is None else _served(catalog, catalog.named(parts[:-1], parts[-1]))
 

@@ -1,5 +1,6 @@
 package paimon_sql;
 
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.classic.SparkSession;
 import paimon.DefaultSource;
@@ -11,6 +12,8 @@ import scala.runtime.BoxedUnit;
 public class Extensions extends AbstractFunction1 {
   public Object apply(Object given) {
     SparkSessionExtensions extensions = (SparkSessionExtensions) given;
+    // for writers by path whose session is not the active one: Spark tells DefaultSource no session
+    SparkContext.getOrCreate().conf().setIfMissing("spark.sql.catalog.paimon_path", "paimon_sql.SparkCatalog");
     extensions.injectParser(new AbstractFunction2() {
       public Object apply(Object session, Object parser) { return DoorParser.of(session, parser); }
     });
