@@ -1,9 +1,11 @@
 """Commits and compactions at the same time as those of Paimon's Java engine on a local disk: what of them is lost.
 
-    python -m tests.stress.beside_java [--seconds 150] [--writers 2] [--java-threads 4]
+    python -m tests.stress.beside_java [--seconds 150] [--writers 2] [--python 0] [--spark 0] [--java-threads 4]
 
-Ours do not wait for the disk, so that commits meet the more often. Prints what became of the commits of both, and after
-how many milliseconds Java's rename replaced a snapshot of ours; the peer is Java, whose threads are counted as well.
+`--python` are processes that write by `paimon_sql.open_catalog`, without Spark. `--spark` are Spark sessions, each in a
+process of its own, that run INSERTs. Ours do not wait for the disk, so that commits meet the more often. Prints what
+became of the commits of both, and after how many milliseconds Java's rename replaced a snapshot of ours; the peer is
+Java, whose threads are counted as well.
 """
 
 from __future__ import annotations
@@ -16,13 +18,16 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
+import paimon_sql
 from paimon_core.errors import PaimonError
 from paimon_core.io.local import LocalFileIO
 from tests.support.java_oracle import find_oracles
+from tests.support.quick_jvm import QUICK_JVM
 from tests.support.stored import compact, create_table, insert, open_table, read
 
 FOREVER = "1000000"
@@ -57,6 +62,47 @@ def write(warehouse: str, writer: int) -> tuple[list[int], Counter[str], list[Pu
     return acked, failed, NotingIO.noted, seconds
 
 
+Written = tuple[list[int], Counter[str], list[Published], list[float]]
+
+
+def write_in_python(warehouse: str, writer: int) -> Written:
+    """Commit as `write` does, by the calls of a program without Spark."""
+    os.fsync = lambda _: None
+    table = paimon_sql.open_catalog(warehouse).table("default.t")
+    return _committed(warehouse, writer, lambda key: table.append([{"k": key, "v": "x"}]))
+
+
+def write_in_spark(warehouse: str, writer: int) -> Written:
+    """Commit as `write` does, by INSERTs of a Spark session."""
+    spark = paimon_sql.connect(
+        warehouse,
+        **{
+            "spark.master": "local[1]",
+            "spark.ui.enabled": "false",
+            "spark.driver.memory": "1g",
+            "spark.driver.extraJavaOptions": QUICK_JVM,
+            "spark.sql.warehouse.dir": f"{warehouse}/spark-{writer}",
+        },
+    )
+    try:
+        return _committed(warehouse, writer, lambda key: spark.sql(f"INSERT INTO t VALUES ({key}, 'x')").collect())
+    finally:
+        spark.stop()
+
+
+def _committed(warehouse: str, writer: int, commit: Callable[[int], object]) -> Written:
+    acked, failed, seconds, key = list[int](), Counter[str](), list[float](), writer * 10_000_000
+    while not Path(warehouse, "stop").exists():
+        key, began = key + 1, time.monotonic()
+        try:
+            commit(key)
+            acked.append(key)
+        except Exception as error:
+            failed[type(error).__name__] += 1
+        seconds.append(time.monotonic() - began)
+    return acked, failed, [], seconds
+
+
 def keep_compacting(warehouse: str) -> Counter[str]:
     """Compact until a file `stop` is there; how often it was `done`, and failures."""
     table, times = open_table(warehouse), Counter[str]()
@@ -88,8 +134,9 @@ def measure(oracles: Path, warehouse: str, arguments: argparse.Namespace) -> Non
     )
     assert java.stdout is not None
     answer(java.stdout)
-    with ProcessPoolExecutor(arguments.writers + 1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        parts = [pool.submit(write, warehouse, n) for n in range(1, arguments.writers + 1)]
+    roles = [write] * arguments.writers + [write_in_python] * arguments.python + [write_in_spark] * arguments.spark
+    with ProcessPoolExecutor(len(roles) + 1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        parts = [pool.submit(role, warehouse, n) for n, role in enumerate(roles, 1)]
         compactor = pool.submit(keep_compacting, warehouse)
         time.sleep(arguments.seconds)
         Path(warehouse, "stop").touch()
@@ -105,6 +152,9 @@ def measure(oracles: Path, warehouse: str, arguments: argparse.Namespace) -> Non
         for path, uuid, at in r[2]
         if json.loads(Path(path).read_bytes())["uuid"] != uuid
     ]
+    for role in dict.fromkeys(roles):
+        counts = [len(r[0]) for own, r in zip(roles, results, strict=True) if own is role]
+        print(f"{role.__name__}: {counts} acknowledged")
     print(
         f"ours: {len(acked)} acknowledged, {sum(k not in there for k in acked)} lost, "
         f"{sum(n > 1 for n in there.values())} twice, failed {[dict(r[1]) for r in results]}, replaced after ms "
@@ -122,6 +172,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=150)
     parser.add_argument("--writers", type=int, default=2)
+    parser.add_argument("--python", type=int, default=0)
+    parser.add_argument("--spark", type=int, default=0)
     parser.add_argument("--java-threads", type=int, default=4)
     arguments, oracles = parser.parse_args(), find_oracles()
     if oracles is None:

@@ -20,9 +20,8 @@ sys.path.insert(0, os.environ["ORACLES"])
 from java_sql import session
 
 
-def work(spark: Any, warehouse: str, number: int, acknowledged: list[int], failed: list[str]) -> None:
+def work(spark: Any, catalog: Any, number: int, warehouse: str, acknowledged: list[int], failed: list[str]) -> None:
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
-    catalog = spark._jsparkSession.sessionState().catalogManager().catalog("paimon").paimonCatalog()
     table = catalog.getTable(jvm.org.apache.paimon.catalog.Identifier.create("default", "t"))
     key = 1_000_000_000 + number * 10_000_000
     while not Path(warehouse, "stop").exists():
@@ -55,7 +54,10 @@ def keep_compacting(spark: Any, warehouse: str, times: dict[str, int]) -> None:
 def main() -> None:
     warehouse, threads = sys.argv[1], int(sys.argv[2])
     spark, acknowledged, failed = session(warehouse, []), list[int](), list[str]()
-    pool = [threading.Thread(target=work, args=(spark, warehouse, n, acknowledged, failed)) for n in range(threads)]
+    # threads have no active session, where Spark looks for the settings of catalogs
+    catalog = spark._jsparkSession.sessionState().catalogManager().catalog("paimon").paimonCatalog()
+    given = (warehouse, acknowledged, failed)
+    pool = [threading.Thread(target=work, args=(spark, catalog, n, *given)) for n in range(threads)]
     times = {"compactions": 0, "failed compactions": 0}
     pool.append(threading.Thread(target=keep_compacting, args=(spark, warehouse, times)))
     print(json.dumps({"ready": True}), flush=True)
