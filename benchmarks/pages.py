@@ -1,7 +1,8 @@
 """`paimon-sql ui` and pictures: from the start to the first page, and pages and LSM maps of tables with 10,000 and
 100,000 files. The files are in metadata alone.
 
-Prints seconds, bytes of the page, and the ratio to a Python program that imports pyarrow, in the same run.
+Prints seconds, bytes of the page, the command's memory, and the ratio to a Python program that imports pyarrow, in the
+same run.
 """
 
 from __future__ import annotations
@@ -84,6 +85,12 @@ def visit(name: str, get: Callable[[str], int]) -> None:
         print(f"{name} files: {path:43s} {cold:6.2f} s, again {warm:5.2f} s, {size:9,} bytes")
 
 
+def peak(process: int) -> float:
+    """Return the peak memory of a process in MB, on Linux."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+
 def measure(warehouse: str, name: str, base: float) -> None:
     """Print the figures of a warehouse with one table; `base` are the seconds of the ceiling."""
     starts = []
@@ -92,6 +99,7 @@ def measure(warehouse: str, name: str, base: float) -> None:
         starts.append(took)
         if run == RUNS - 1:
             visit(name, get)
+            print(f"{name} files: {'peak memory of the command, after these pages':43s} {peak(process.pid):6.0f} MB")
         process.terminate()
         process.wait()
     start = statistics.median(starts)
