@@ -1,6 +1,6 @@
 """Read and write a table by tasks of Dask: each task reads a part of a scan, or writes a part of one commit.
 
-    python examples/with_dask.py       (needs `pip install dask distributed`)
+python examples/with_dask.py       (needs `pip install dask distributed`)
 """
 
 from __future__ import annotations

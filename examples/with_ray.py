@@ -1,6 +1,6 @@
 """Read and write a table by tasks of Ray: each task reads a part of a scan, or writes a part of one commit.
 
-    python examples/with_ray.py       (needs `pip install ray`)
+python examples/with_ray.py       (needs `pip install ray`)
 """
 
 from __future__ import annotations

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterable
+from datetime import datetime
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from tests.support.spark_versions import since
 
 pytestmark = [pytest.mark.spark, since(4, 1, "Spark 4.0 has no pipelines")]
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "pipelines"
 SPEC = """\
 name: shop
 storage: file://{storage}
@@ -194,6 +197,33 @@ def test_several_flows_a_sink_and_refreshes_of_some_tables(tmp_path: Path) -> No
     views.write_text(FLOWS_IN_SQL.replace("count(*) AS n", "max(id) AS top, count(*) AS rows"))
     assert run("--refresh", "counted")[1] == [(3, 3)]
     assert catalog.table("shop.counted").schema.names == ["top", "rows"]
+
+
+def test_the_example(tmp_path: Path) -> None:
+    """The project of examples/, over some flights of a table like the demo's."""
+    warehouse, folder = tmp_path / "warehouse", tmp_path / "project"
+    shutil.copytree(EXAMPLE, folder)
+    spec = folder / "spark-pipeline.yml"
+    spec.write_text(spec.read_text().replace("file:///tmp/delays", f"file://{tmp_path}/storage"))
+    catalog = paimon_sql.open_catalog(str(warehouse))
+    catalog.create_database("nyc")
+    kinds = {"flight": pa.int32(), "scheduled": pa.timestamp("us"), "arr_delay": pa.int32()}
+    names = ("carrier", "flight", "origin", "scheduled", "dest", "arr_delay")
+    columns = pa.schema([(name, kinds.get(name, pa.string())) for name in names])
+    key = list(names[:4])
+    flights = catalog.create_table("nyc.flights", columns, primary_key=key, options={"bucket": "2"})
+
+    def news(*rows: tuple[int, str, int | None]) -> None:
+        scheduled = datetime(2013, 1, 1, 5)
+        flights.upsert([dict(zip(names, ("UA", n, "EWR", scheduled, to, late), strict=True)) for n, to, late in rows])
+        ran = pipeline(folder, warehouse, "run")
+        assert ran.returncode == 0, ran.stderr[-3000:]
+
+    news((1, "IAH", 10), (2, "ORD", None))
+    assert rows_of(catalog, "nyc.airports") == [("IAH", 1, 10)]
+    news((1, "IAH", 20), (2, "ORD", 6))
+    assert rows_of(catalog, "nyc.airports") == [("IAH", 1, 20), ("ORD", 1, 6)]
+    assert rows_of(catalog, "nyc.carriers") == [("UA", 13.0)]
 
 
 def test_a_dry_run_reports_a_wrong_definition(tmp_path: Path) -> None:

@@ -188,6 +188,7 @@ LEFT_OUT: Mapping[str, str] = {
                 "a_killed_run_loses_and_doubles_nothing",
                 "changes_are_applied_in_the_order_of_their_numbers",
                 "several_flows_a_sink_and_refreshes_of_some_tables",
+                "the_example",
             )
         ),
         "tests/server/test_pipelines.py::test_a_dry_run_reports_a_wrong_definition",
