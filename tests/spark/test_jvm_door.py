@@ -123,6 +123,44 @@ def test_a_parser_of_others_parses_while_the_session_is_made(programs: Programs)
     assert found == {"early": "2", "sum": "2", "table": "0"}, ended.out + ended.err
 
 
+# the first row of the first epoch kills Python
+_EPOCHS = """
+import org.apache.spark.sql.streaming.Trigger
+def isOurs(p: ProcessHandle) = p.info().arguments().map[Boolean](_.contains("-c")).orElse(false)
+def python = ProcessHandle.current().children().filter(isOurs(_))
+def sql(text: String) = spark.sql(text).collect()
+sql("CREATE TABLE source (id BIGINT) WITH ('bucket' = '-1')")
+sql("CREATE TABLE sink (id BIGINT) WITH ('bucket' = '-1')")
+sql("INSERT INTO source VALUES (1), (2), (3)")
+def end() = { python.forEach(p => { p.destroyForcibly(); () }); Thread.sleep(2000) }
+def kill() = if (System.setProperty("killed", "true") == null) end()
+spark.udf.register("killing", (id: Long) => { kill(); id })
+def rows = sql("SELECT id FROM sink ORDER BY id").map(_.getLong(0)).mkString(",")
+def follow() = {
+  val writer = spark.readStream.table("source").selectExpr("killing(id) AS id").writeStream
+  writer.trigger(Trigger.AvailableNow()).option("checkpointLocation", "epochs").toTable("sink").awaitTermination()
+}
+println("first raised " + scala.util.Try(follow()).isFailure)
+println("killed = " + System.getProperty("killed"))
+println("left = [" + rows + "]")
+println("second raised " + scala.util.Try(follow()).isFailure)
+println("all = [" + rows + "]")
+sql("INSERT INTO source VALUES (4)")
+println("third raised " + scala.util.Try(follow()).isFailure)
+println("goes on = [" + rows + "]")
+System.exit(0)
+"""
+
+
+def test_python_is_killed_in_an_epoch(programs: Programs) -> None:
+    """The epoch is not there, or whole; a query on the same checkpoint goes on without a loss or a double."""
+    ended = programs.run("spark-shell $(paimon-sql spark-options -w epochs-lake)", _EPOCHS)
+    found = dict(re.findall(r"^(?:scala> |     \\| )*([\w ]+?) (?:=|raised) (\S+)$", ended.out, re.M))
+    assert found.pop("left") == ("[]" if found.pop("first") == "true" else "[1,2,3]"), ended.out + ended.err
+    expected = {"killed": "true", "second": "false", "all": "[1,2,3]", "third": "false", "goes on": "[1,2,3,4]"}
+    assert found == expected, ended.out + ended.err
+
+
 _COMPILES = """
 from pathlib import Path
 from paimon_sql.java import find_java
