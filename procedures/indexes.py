@@ -12,6 +12,7 @@ from paimon_core.errors import (
     SnapshotNotFoundError,
     UnsupportedFeatureError,
 )
+from paimon_core.indexes.full_text import FULL_TEXT
 from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
 from paimon_core.indexes.vector_index.layout import VECTOR_INDEXES
 from paimon_core.options import DATA_EVOLUTION, ROW_TRACKING
@@ -24,6 +25,7 @@ from paimon_core.table import Table
 from paimon_core.write.compaction.job import live_buckets
 from paimon_core.write.file_index_job import file_index_job
 from paimon_core.write.indexes.global_index import IndexBuild
+from paimon_core.write.indexes.text_index import TextIndexBuild
 from paimon_core.write.indexes.vector_index import VectorIndexBuild
 from paimon_sql.procedures.arguments import call_options, columns_named, given
 from paimon_sql.procedures.dry_runs import rows_of_partitions
@@ -64,8 +66,8 @@ def create_global_index(
 ) -> Rows:
     """Create a global index of a column for all rows without an index of this type, or only for some partitions
     (`dt=2024-01-01;dt=2024-01-02`). The type is `btree`, or `bitmap` for columns with few different values; for vectors
-    `ivf-flat`, `ivf-pq`, `ivf-sq`, `ivf-rq` or `diskann`. The table must have data evolution. `options` are settings of
-    the index (`btree-index.compression=zstd`).
+    `ivf-flat`, `ivf-pq`, `ivf-sq`, `ivf-rq` or `diskann`; for words in texts `full-text`. The table must have data
+    evolution. `options` are settings of the index (`btree-index.compression=zstd`).
 
     The result is true.
     """
@@ -81,8 +83,10 @@ def create_global_index(
     chosen = chosen_partitions(context, target, snapshot, given(partitions), None)
     if snapshot is None:
         return [(True,)]
-    build: IndexBuild | VectorIndexBuild
-    if kind in VECTOR_INDEXES:
+    build: IndexBuild | VectorIndexBuild | TextIndexBuild
+    if kind == FULL_TEXT:
+        build = TextIndexBuild(target.store, fields[0], snapshot)
+    elif kind in VECTOR_INDEXES:
         build = VectorIndexBuild(target.store, fields[0], kind, snapshot)
     else:
         build = IndexBuild(target.store, fields[0], kind, snapshot)
@@ -155,11 +159,10 @@ def _check_evolves(target: Table) -> None:
 
 
 def _check_type(kind: str, fields: Sequence[DataField]) -> None:
-    known = (*sorted(GLOBAL_INDEX_FILES), *VECTOR_INDEXES)
+    known = (*sorted(GLOBAL_INDEX_FILES), *VECTOR_INDEXES, FULL_TEXT)
     if kind not in known:
         raise UnsupportedFeatureError(
-            f"Can't find global index for type: {kind}. Use one of {', '.join(known)}: this version supports neither "
-            "full-text indexes nor other vector indexes."
+            f"Can't find global index for type: {kind}. Use one of {', '.join(known)}: this version supports no others."
         )
     if len(fields) > 1:
         raise UnsupportedFeatureError(

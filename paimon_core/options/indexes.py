@@ -56,6 +56,9 @@ GLOBAL_INDEX_ROWS_PER_SHARD = Option(
 VECTOR_SEARCH_MODE = Option(
     "vector-index.search-mode", optional(one_of(*SEARCH_MODES)), None, "Overrides global-index.search-mode."
 )
+FULL_TEXT_SEARCH_MODE = Option(
+    "full-text-index.search-mode", optional(one_of(*SEARCH_MODES)), None, "Overrides global-index.search-mode."
+)
 INDEX_FILE_IN_DATA_DIR = Option(
     "index-file-in-data-file-dir", boolean, False, "Store index files beside data files.", change=Change.EMPTY
 )

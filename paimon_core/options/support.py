@@ -13,7 +13,7 @@ from typing import Any
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.options.files import STATS_MODE
-from paimon_core.options.indexes import KEY_INDEXES, SEARCH_MODES
+from paimon_core.options.indexes import KEY_INDEXES
 from paimon_core.options.option import (
     Change,
     Option,
@@ -136,14 +136,13 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
         one_of("scan", "snapshot"): ("write.sequence-number-init-mode",),
         one_of("size", "quantity"): ("sort-compaction.range-strategy",),
         one_of("sync", "async"): ("snapshot.expire.execution-mode",),
-        one_of(*SEARCH_MODES): ("full-text-index.search-mode",),
     }
 )
 _OTHERS = (Option(k, parse, None, "", supported=False) for parse, keys in _ELSEWHERE.items() for k in keys)
 OPTIONS: Mapping[str, Option[Any]] = MappingProxyType({o.key: o for o in (*TABLE_OPTIONS, *_OTHERS)})
 _BY_ALIAS = {alias: option for option in TABLE_OPTIONS for alias in option.aliases}
 # options of reads and writes that no table has
-_OF_USES = ("branch", "vector-search.arguments", *SCAN_OPTIONS)
+_OF_USES = ("branch", "search.arguments", *SCAN_OPTIONS)
 _SPELLED = {key.lower(): key for key in (*_BY_ALIAS, *OPTIONS, *_OF_USES)}
 
 

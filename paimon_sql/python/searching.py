@@ -12,9 +12,10 @@ import pyarrow as pa
 from paimon_core.arrow.nearest import SEARCH_SCORE, VectorQuery, merged, nearest
 from paimon_core.arrow.types import ROW_ID
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError
+from paimon_core.scan.index_search import with_scores
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.splits import spread
-from paimon_core.scan.vector_search import indexed_search, search_file, with_scores
+from paimon_core.scan.vector_search import indexed_search, search_file
 from paimon_core.spec.split import DataSplit
 from paimon_sql.python.reading import RowReader, in_order
 from paimon_sql.python.scan import TableScan, scan_fields

@@ -137,7 +137,7 @@ def test_options_lead_to_no_other_place() -> None:
         ("scan.snapshot-id", True),
         ("read.changelog", True),
         ("incremental-between", True),
-        ("vector-search.arguments", True),
+        ("search.arguments", True),
         ("metastore", False),
         ("uri", False),
         ("consumer-id", False),

@@ -118,7 +118,7 @@ def test_only_tables_with_snapshots_are_searched(spark: Any, table: str) -> None
     """Others would return all rows."""
     spark.sql("CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2')")
     spark.sql("CREATE TABLE f (k INT, v ARRAY<FLOAT>) TBLPROPERTIES ('type' = 'format-table')")
-    with pytest.raises(PySparkException, match="vector_search cannot search"):
+    with pytest.raises(PySparkException, match="A search cannot read"):
         spark.sql(f"SELECT * FROM vector_search('{table}', 'v', array(1, 2), 1)").collect()
 
 
@@ -139,7 +139,7 @@ def near(spark: Any) -> Any:
 
 OF_NAMES = ("vector_search('{}', 'v', array(0, 0), 1)", "paimon_incremental_query('{}', 0, 1)")
 NO_TABLES = {
-    "kept": "(search kept|rows of kept).*it is a view",
+    "kept": "(cannot read kept|rows of kept).*it is a view",
     "default.kept": "it is a view",
     "passing": "it is a temporary view",
     "global_temp.far": "it is a temporary view",
@@ -231,5 +231,5 @@ def test_options_of_a_search_have_no_case(near: Any) -> None:
 )
 def test_arguments_that_no_call_writes_are_refused(spark: Any, arguments: str) -> None:
     spark.sql("CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2')")
-    with pytest.raises(PySparkException, match="call vector_search in FROM"):
-        spark.sql(f"SELECT * FROM t WITH ('vector-search.arguments' = '{arguments}')").collect()
+    with pytest.raises(PySparkException, match="call vector_search, full_text_search or hybrid_search in FROM"):
+        spark.sql(f"SELECT * FROM t WITH ('search.arguments' = '{arguments}')").collect()

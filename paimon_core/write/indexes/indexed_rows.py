@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.types import arrow_type
 from paimon_core.dataclass import dataclass
+from paimon_core.options import GLOBAL_INDEX_BUILD_MAX_SHARD, GLOBAL_INDEX_ROWS_PER_SHARD
 from paimon_core.spec.manifest import BucketKey, DataFileMeta
 from paimon_core.spec.message import BUCKET_STATE, BucketState
 from paimon_core.spec.records import Column, Record
@@ -82,3 +83,12 @@ def indexed_values(store: TableStore, field: DataField, task: IndexTask) -> tupl
                 numbers.append(np.arange(low - start, high - start, dtype=np.int64))
             row_id += batch.num_rows
     return pa.chunked_array(chunks, arrow_type(field.type)), np.concatenate(numbers)
+
+
+def shards(store: TableStore, span: RowSpan) -> Iterator[RowSpan]:
+    """Divide a range of rows evenly among index files."""
+    start, end = span
+    rows, most = (store.options[o] for o in (GLOBAL_INDEX_ROWS_PER_SHARD, GLOBAL_INDEX_BUILD_MAX_SHARD))
+    count = max(1, min(-(-(end - start) // rows), most))
+    bounds = [start + (end - start) * i // count for i in range(count + 1)]
+    return zip(bounds, bounds[1:], strict=False)

@@ -7,8 +7,9 @@ Settings are options of the table or the call, for a column (`fields.COLUMN.nlis
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -21,16 +22,15 @@ from paimon_core.indexes.vector_index.files import encode_vector_index
 from paimon_core.indexes.vector_index.layout import IVF_FLAT
 from paimon_core.indexes.vector_index.library import vector_library
 from paimon_core.jobs import Job
-from paimon_core.options import GLOBAL_INDEX_BUILD_MAX_SHARD, GLOBAL_INDEX_ROWS_PER_SHARD
 from paimon_core.spec.index_manifest import GlobalIndexMeta
 from paimon_core.spec.message import WRITE_RESULT, WriteResult
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import CollectionType, DataField, Kind, VectorType
-from paimon_core.store.indexes.global_indexes import RowSpan, new_index_file
+from paimon_core.store.indexes.global_indexes import new_index_file
 from paimon_core.store.indexes.index_files import write_index_file
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.indexes.indexed_rows import INDEX_TASK, IndexTask, index_tasks, indexed_values
+from paimon_core.write.indexes.indexed_rows import INDEX_TASK, IndexTask, index_tasks, indexed_values, shards
 
 _META = b"{}"  # no search needs settings of the index
 _DIMENSION, _METRIC = ("index.dimension", "dimension"), ("distance.metric", "metric")
@@ -77,16 +77,10 @@ class VectorIndexBuild:
         """Return the job that indexes rows of some partitions. Each task indexes rows without such an index, and writes
         one index file, or none if no row has a vector.
         """
-        tasks = tuple(index_tasks(self.store, self.snapshot, self.field, self.index_type, partitions, self._shards))
+        tasks = tuple(
+            index_tasks(self.store, self.snapshot, self.field, self.index_type, partitions, partial(shards, self.store))
+        )
         return Job(f"vector index of {self.store.name}", self._run, INDEX_TASK, WRITE_RESULT, tasks)
-
-    def _shards(self, span: RowSpan) -> Iterator[RowSpan]:
-        """Divide a range of rows evenly."""
-        start, end = span
-        rows, most = (self.store.options[o] for o in (GLOBAL_INDEX_ROWS_PER_SHARD, GLOBAL_INDEX_BUILD_MAX_SHARD))
-        count = max(1, min(-(-(end - start) // rows), most))
-        bounds = [start + (end - start) * i // count for i in range(count + 1)]
-        return zip(bounds, bounds[1:], strict=False)
 
     def _run(self, task: IndexTask) -> WriteResult:
         """Write the index of a task's rows."""

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.options.support import in_own_spelling
-from paimon_sql.preprocess import VECTOR_SEARCH_OPTION
+from paimon_sql.preprocess import SEARCH_OPTION
 
 _BETWEEN = "set 'incremental-between' to 'FIRST,LAST', or for a stream 'scan.mode' to 'from-snapshot'"
 _BETWEEN_TIMES = "set 'incremental-between-timestamp' to 'FIRST,LAST', or for a stream 'scan.mode' to 'from-timestamp'"
@@ -42,9 +42,9 @@ def read_options(table: str, given: Mapping[str, str], *, has_vectors: bool = Fa
     Raises `UnsupportedFeatureError` for an option of another format's reader that decides which rows are read, and for
     a search in a table that would return all rows instead; `InvalidOptionError` for a setting of the session.
     """
-    if not has_vectors and any(key.lower() == VECTOR_SEARCH_OPTION for key in given):
+    if not has_vectors and any(key.lower() == SEARCH_OPTION for key in given):
         raise UnsupportedFeatureError(
-            f"vector_search cannot search {table}: it searches tables with snapshots, and not their system tables. "
+            f"A search cannot read {table}: it reads tables with snapshots, and not their system tables. "
             "Name such a table."
         )
     check_no_settings(table, given)

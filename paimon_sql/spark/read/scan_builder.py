@@ -194,7 +194,7 @@ class PaimonScanBuilder(Proxy):
         if SEARCH_SCORE in self.required.names and SEARCH_SCORE not in self.table.schema.field_by_name:
             raise UnsupportedFeatureError(
                 f"Column {SEARCH_SCORE} of table {self.table.name} has values in a search only: read it FROM "
-                "vector_search(…)."
+                "vector_search(…), full_text_search(…) or hybrid_search(…)."
             )
         plan, store = self._plan, self.table.store
         if self.reduction is not None and self._answer(self.reduction) is not None:

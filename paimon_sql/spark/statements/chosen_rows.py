@@ -12,17 +12,17 @@ from py4j.java_gateway import JavaObject
 from paimon_core.errors import InvalidNameError, UnsupportedFeatureError
 from paimon_core.options.scan_modes import INCREMENTS, SCAN_OPTIONS
 from paimon_core.spec.identifier import sql_name
-from paimon_sql.preprocess import VECTOR_SEARCH_OPTION
+from paimon_sql.preprocess import SEARCH_OPTION
 from paimon_sql.spark.errors.java import view_misused
 from paimon_sql.spark.jvm.chosen_rows import ChosenRelation, chosen_queries
 from paimon_sql.spark.jvm.plans import options_in_name
 from paimon_sql.spark.jvm.sessions import is_temporary_view
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 
-CHOOSING = (VECTOR_SEARCH_OPTION, *SCAN_OPTIONS)
-_ONLY_OURS = (VECTOR_SEARCH_OPTION, *INCREMENTS)  # no other catalog has these options
+CHOOSING = (SEARCH_OPTION, *SCAN_OPTIONS)
+_ONLY_OURS = (SEARCH_OPTION, *INCREMENTS)  # no other catalog has these options
 _MENTIONS = re.compile(
-    "|".join(("vector_search", "paimon_incremental_", *map(re.escape, CHOOSING))), re.IGNORECASE
+    "|".join(("(?:vector|full_text|hybrid)_search", "paimon_incremental_", *map(re.escape, CHOOSING))), re.IGNORECASE
 )  # functions of tables set such an option, too
 _ADVICE = "Spark would ignore it, and return all rows"
 _SOURCES = frozenset({"avro", "binaryfile", "csv", "json", "orc", "parquet", "text", "xml"})  # before a path, as in SQL
@@ -74,10 +74,8 @@ def _located(registry: CatalogRegistry, parts: tuple[str, ...]) -> Located | Non
 
 def _refusal(option: str, parts: tuple[str, ...], what: str, instead: str) -> UnsupportedFeatureError:
     name = sql_name(*parts)
-    if option == VECTOR_SEARCH_OPTION:
-        return UnsupportedFeatureError(
-            f"vector_search cannot search {name}: it is {what}, for which {_ADVICE}. {instead}"
-        )
+    if option == SEARCH_OPTION:
+        return UnsupportedFeatureError(f"A search cannot read {name}: it is {what}, for which {_ADVICE}. {instead}")
     function = " (set by paimon_incremental_query and its like)" if option in INCREMENTS else ""
     return UnsupportedFeatureError(
         f"Option '{option}'{function} cannot choose rows of {name}: it is {what}, for which {_ADVICE}. {instead}"

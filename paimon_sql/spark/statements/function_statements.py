@@ -260,8 +260,8 @@ class FunctionStatements:
                 raise not_called_so(self.jvm, ".".join(full), is_table=False)
             elif kind == TABLE and len(parts) == 1 and parts[0].lower() in _SEARCHES:
                 raise UnsupportedFeatureError(
-                    f"{parts[0]} cannot be called here. Write vector_search directly after FROM or JOIN, with literals "
-                    "as arguments; the other searches are not supported yet."
+                    f"{parts[0]} cannot be called here. Write it directly after FROM or JOIN, with literals as "
+                    "arguments."
                 )
         if names and is_kept_view(plan):
             raise UnsupportedFeatureError(

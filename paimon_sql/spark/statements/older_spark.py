@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 
 from paimon_core.errors import TableExistsError
 from paimon_core.spec.identifier import Identifier
-from paimon_sql.preprocess import VECTOR_SEARCH_OPTION, CreateLike, create_like
+from paimon_sql.preprocess import SEARCH_OPTION, CreateLike, create_like
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.jvm.classes import ANALYSIS_EXCEPTION
@@ -36,10 +36,12 @@ from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.tables.generic_catalog import SparkGenericCatalog
 
 # with these in its name, a table is not the one that another name of the statement has loaded without them
-_NAMED = STATE_OPTIONS | {VECTOR_SEARCH_OPTION}
+_NAMED = STATE_OPTIONS | {SEARCH_OPTION}
 _VIEW = re.compile(r"\b(?:views?|describe|desc|show|drop|truncate)\b", re.IGNORECASE)
 # functions of tables set such options, too
-_STATE = re.compile("|".join((*map(re.escape, _NAMED), "vector_search", "paimon_incremental_")), re.IGNORECASE)
+_STATE = re.compile(
+    "|".join((*map(re.escape, _NAMED), "(?:vector|full_text|hybrid)_search", "paimon_incremental_")), re.IGNORECASE
+)
 _FUNCTION = re.compile(rf"\bsys\b[`\s]*\.[`\s]*(?:{'|'.join(COLUMN_FUNCTIONS)})\b", re.IGNORECASE)
 _CALL = re.compile(r"\bcall\b", re.IGNORECASE)
 _ARGUMENTS = {p.name.lower(): p.name for procedure in PROCEDURES.values() for p in procedure.parameters}

@@ -41,7 +41,8 @@ from paimon_sql.spark.proxy import Proxy, TableProxy
 from paimon_sql.spark.read.local_scan import LocalScanBuilder
 from paimon_sql.spark.read.read_options import read_options
 from paimon_sql.spark.read.scan_builder import IS_STREAM, PaimonScanBuilder
-from paimon_sql.spark.read.search_scan import SCORE_FIELDS, SearchScanBuilder, has_vectors, query_of
+from paimon_sql.spark.read.search_arguments import has_scores, query_of
+from paimon_sql.spark.read.search_scan import SCORE_FIELDS, SearchScanBuilder
 from paimon_sql.spark.read.shown_scan import Part, ShownScanBuilder
 from paimon_sql.spark.read.table_scan import TableScanBuilder
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
@@ -251,7 +252,7 @@ class SparkTable(_DataTable, PartitionManagement):
         return connector.metadata_columns(self.jvm, columns)
 
     def _metadata_fields(self) -> tuple[DataField, ...]:
-        scores = SCORE_FIELDS if any(map(has_vectors, self.at.schema.fields)) else ()
+        scores = SCORE_FIELDS if has_scores(self.at) else ()
         return (*metadata_fields(self.at.schema), *tracking_fields(self.at.store), *scores)
 
     @property

@@ -150,7 +150,10 @@ def test_the_registry_agrees_with_the_configuration_page() -> None:
 
 
 # where none is set, statements count the rows of a new partition, and `global-index.search-mode` holds
-OTHER_DEFAULTS = {"postpone.default-bucket-num", "scalar-index.search-mode", "vector-index.search-mode"}
+OTHER_DEFAULTS = {
+    "postpone.default-bucket-num",
+    *(f"{kind}-index.search-mode" for kind in ("full-text", "scalar", "vector")),
+}
 
 
 def test_defaults_are_those_of_the_configuration_page() -> None:

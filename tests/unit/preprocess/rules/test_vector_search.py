@@ -32,10 +32,25 @@ def test_arguments_that_are_not_literals(arguments: str) -> None:
         rewrite(f"SELECT * FROM vector_search({arguments})")
 
 
-@pytest.mark.parametrize("function", ["full_text_search", "HYBRID_SEARCH"])
-def test_other_searches_are_refused_by_name(function: str) -> None:
-    with pytest.raises(PreprocessError, match=f"{function} is not supported yet: use vector_search"):
-        rewrite(f"SELECT * FROM {function}('t', 'v', 'x', 2)")
+ROUTE = "named_struct('column', 't', 'query', 'x')"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "full_text_search('t', 'v', 'x')",
+        "full_text_search('t', 'v', x, 2)",
+        "full_text_search('t', 'v', 'x', 2, 3)",
+        "hybrid_search('t', array(), array())",
+        f"HYBRID_SEARCH('t', array({ROUTE}, array(), 2)",
+        f"hybrid_search('t', array(), array({ROUTE[:-1]}, 'limit')), 2)",
+        f"hybrid_search('t', array(), array({ROUTE[:-1]}, 'limit', x)), 2)",
+        f"hybrid_search('t', array(), array({ROUTE}), 2, rrf)",
+    ],
+)
+def test_other_searches_with_arguments_that_are_not_literals(call: str) -> None:
+    with pytest.raises(PreprocessError, match=f"{call.partition('(')[0].lower()} needs the name of a table"):
+        rewrite(f"SELECT * FROM {call}")
 
 
 @pytest.mark.parametrize(
@@ -67,4 +82,4 @@ def test_a_table_function_is_not_a_procedure(call: str) -> None:
 )
 def test_calls_stand_for_tables(before: str, after: bool) -> None:
     text = before.format("vector_search('d.t', 'v', array(1), 2)")
-    assert ("d.t WITH ('vector-search.arguments'=" in rewrite(text)) is after
+    assert ("d.t WITH ('search.arguments'=" in rewrite(text)) is after

@@ -10,7 +10,7 @@ from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.options.support import in_own_spelling
 from paimon_core.spec.identifier import BRANCH_OPTION
-from paimon_sql.preprocess import VECTOR_SEARCH_OPTION
+from paimon_sql.preprocess import SEARCH_OPTION
 from paimon_sql.spark.read.read_options import read_options
 from paimon_sql.spark.write.write_options import check_foreign
 
@@ -36,15 +36,15 @@ def test_options_of_other_formats_that_choose_rows_are_refused_by_name(key: str,
 def test_options_of_ours_are_found_in_any_case() -> None:
     given = {"Scan.Snapshot-Id": "1", "readChangeFeed": "False", "pathGlobFilter": "*"}
     assert read_options("t", given) == {"scan.snapshot-id": "1", "readChangeFeed": "False", "pathGlobFilter": "*"}
-    for key in (*SCAN_OPTIONS, BRANCH_OPTION, VECTOR_SEARCH_OPTION):
+    for key in (*SCAN_OPTIONS, BRANCH_OPTION, SEARCH_OPTION):
         assert in_own_spelling({key.title(): "x"}) == {key: "x"}
 
 
 def test_only_tables_with_vectors_are_searched() -> None:
-    given = {"Vector-Search.arguments": "{}"}
-    with pytest.raises(UnsupportedFeatureError, match=r"vector_search cannot search default.t\$files"):
+    given = {"Search.Arguments": "{}"}
+    with pytest.raises(UnsupportedFeatureError, match=r"A search cannot read default.t\$files"):
         read_options("default.t$files", given)
-    assert read_options("default.t", given, has_vectors=True) == {"vector-search.arguments": "{}"}
+    assert read_options("default.t", given, has_vectors=True) == {"search.arguments": "{}"}
 
 
 @pytest.mark.parametrize("use", [read_options, check_foreign])
