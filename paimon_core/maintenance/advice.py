@@ -19,28 +19,25 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.indexes.file_index.options import PREFIX, indexed_names
 from paimon_core.indexes.file_index.registry import BLOOM_FILTER, INDEX_TYPES
+from paimon_core.lsm.strategy import hides_level_0
+from paimon_core.maintenance.idle_options import TableTraits, idle_options, unread_indexes
 from paimon_core.maintenance.orphans.search import DEFAULT_AGE, find_orphans
 from paimon_core.maintenance.snapshot_expiry import retention_of
 from paimon_core.options import (
     BUCKET,
+    CHANGELOG_PRODUCER,
     COMMIT_UNSAFE_STORAGE,
     CONSUMER_CHANGELOG_ONLY,
     DATA_EVOLUTION,
     DELETION_VECTORS,
-    DYNAMIC_BUCKET_MAX,
-    DYNAMIC_BUCKET_TARGET_ROWS,
     FILE_INDEX_READ,
-    IGNORE_DELETE,
-    MAX_SIZE_AMPLIFICATION,
     MERGE_ENGINE,
     MIN_FILE_NUM,
     NUM_SORTED_RUN_TRIGGER,
     POSTPONED,
-    SEQUENCE_FIELD,
-    SIZE_RATIO,
     SMALL_FILE_RATIO,
-    Change,
-    Option,
+    TAG_AUTOMATIC_CREATION,
+    WRITE_ONLY,
     TableOptions,
 )
 from paimon_core.options.support import OPTIONS
@@ -68,13 +65,6 @@ MANY_SCANS = 3  # with a filter on a column
 MANY_FILES = 4  # that such a scan reads
 FEW_VALUES = 1000  # of a column: most files have all of them, so that a file index skips none
 MANY_ROWS = 1_000_000  # from here on, plans of joins gain by statistics
-# options that only some tables use
-_OF_KEYS: tuple[Option[Any], ...] = (
-    *(MERGE_ENGINE, SEQUENCE_FIELD, IGNORE_DELETE),
-    *(NUM_SORTED_RUN_TRIGGER, SIZE_RATIO, MAX_SIZE_AMPLIFICATION),
-)
-_OF_APPENDS: tuple[Option[Any], ...] = (MIN_FILE_NUM,)
-_OF_DYNAMIC_BUCKETS: tuple[Option[Any], ...] = (DYNAMIC_BUCKET_MAX, DYNAMIC_BUCKET_TARGET_ROWS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +98,7 @@ class Figures:
     of postponed buckets, which queries do not see yet. `expires`: an expiry would remove a snapshot. `holder` is the
     consumer without which it would. `orphans` are the number and the bytes of files that no version needs, None if
     they were not searched for. `unindexed` are the filters that this process has seen on columns that could have a file
-    index and have none.
+    index and have none. `has_partitions`: the table has partition columns.
     """
 
     options: TableOptions
@@ -124,6 +114,11 @@ class Figures:
     has_statistics: bool = False
     unindexed: tuple[SeenFilter, ...] = ()
     orphans: tuple[int, int] | None = None
+    has_partitions: bool = False
+
+    @property
+    def traits(self) -> TableTraits:
+        return TableTraits(self.options, self.has_primary_key, self.has_partitions)
 
 
 def figures_of(store: TableStore, *, with_orphans: bool = False) -> Figures:
@@ -133,7 +128,10 @@ def figures_of(store: TableStore, *, with_orphans: bool = False) -> Figures:
     """
     check_selectable(store)
     snapshot = latest_snapshot(store)
-    figures = Figures(store.options, store.has_primary_key, live_table(store, snapshot), target_file_size(store))
+    figures = Figures(
+        *(store.options, store.has_primary_key, live_table(store, snapshot), target_file_size(store)),
+        has_partitions=bool(store.schema.partition_keys),
+    )
     if with_orphans:
         found = find_orphans(store, now_millis() - DEFAULT_AGE)
         figures = replace(figures, orphans=(len(found.paths), found.size))
@@ -208,7 +206,7 @@ def _misspelled_options(figures: Figures) -> Iterator[Advice]:
             yield Advice(
                 f"option '{key}' is not an option of Paimon",
                 f"it does nothing; '{near[0]}' is one",
-                f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({_without_fields(sql_string(key))})",
+                _unset(key),
             )
 
 
@@ -317,21 +315,52 @@ def _orphans(figures: Figures) -> Iterator[Advice]:
 
 
 def _options_without_effect(figures: Figures) -> Iterator[Advice]:
-    """Options that only tables of another kind use."""
-    kinds = [
-        (_OF_KEYS, not figures.has_primary_key, "only tables with a primary key use it"),
-        (_OF_APPENDS, figures.has_primary_key, "only tables without a primary key use it"),
-        (_OF_DYNAMIC_BUCKETS, figures.options[BUCKET] > 0, "the table has a fixed number of buckets"),
-    ]
-    for options, applies, reason in kinds:
-        for option in options if applies else ():
-            key = option.key_in(figures.options.values)
-            if key is not None and option.change is Change.FREE:  # the statement changes the option
-                yield Advice(
-                    f"option '{key}' has no effect on this table",
-                    reason,
-                    f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({sql_string(key)})",
-                )
+    """Options that this kind of table, or another option, makes useless."""
+    for key, reason in idle_options(figures.traits):
+        yield Advice(f"option '{key}' has no effect on this table", reason, _unset(key))
+    for key, kind in unread_indexes(figures.traits, bool(indexed_names(figures.options))):
+        yield Advice(
+            f"writers build {kind}, and '{key}' = 'false' lets no scan read them",
+            "building them takes time and space, and scans read the files that they would skip",
+            _unset(key),
+        )
+
+
+def _unset(key: str) -> str:
+    return f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({_without_fields(sql_string(key))})"
+
+
+def _rows_before_compaction(figures: Figures) -> Iterator[Advice]:
+    """Rows that queries or streams see only after a compaction, if writers do not compact."""
+    options = figures.options
+    young = pc.sum(pc.equal(figures.files["level"], 0)).as_py() or 0
+    if not (figures.has_primary_key and options[WRITE_ONLY] and young):
+        return
+    producer = options[CHANGELOG_PRODUCER]
+    if hides_level_0(options):
+        fact = f"{young} files are not compacted, and queries do not see their rows"
+        cause = f"'{DELETION_VECTORS.key}'" if options[DELETION_VECTORS] else f"'{MERGE_ENGINE.key}' = 'first-row'"
+    elif producer in ("lookup", "full-compaction"):
+        fact = f"{young} files are not compacted, and streams do not see their changes"
+        cause = f"'{CHANGELOG_PRODUCER.key}' = '{producer}'"
+    else:
+        return
+    yield Advice(
+        fact,
+        f"with {cause} a compaction makes rows visible, and with '{WRITE_ONLY.key}' writers leave it to others",
+        "{call}.compact(table => {name})",
+    )
+
+
+def _tags_without_creator(figures: Figures) -> Iterator[Advice]:
+    mode = figures.options[TAG_AUTOMATIC_CREATION]
+    if figures.options[WRITE_ONLY] and mode in ("process-time", "watermark"):
+        key = sql_string(TAG_AUTOMATIC_CREATION.key)
+        yield Advice(
+            f"'{TAG_AUTOMATIC_CREATION.key}' = '{mode}' creates no tags when writers commit",
+            f"'{WRITE_ONLY.key}' leaves them to a compaction job of Flink; 'batch' keeps a tag for each day of writes",
+            f"ALTER TABLE {{table}} SET TBLPROPERTIES ({key} = 'batch')",
+        )
 
 
 def _unsafe_commits(figures: Figures) -> Iterator[Advice]:
@@ -339,7 +368,7 @@ def _unsafe_commits(figures: Figures) -> Iterator[Advice]:
         yield Advice(
             f"option '{COMMIT_UNSAFE_STORAGE.key}' accepts a storage on which two writers may overwrite each other",
             "an acknowledged commit can be lost; without the option, such commits are refused",
-            f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({sql_string(COMMIT_UNSAFE_STORAGE.key)})",
+            _unset(COMMIT_UNSAFE_STORAGE.key),
         )
 
 
@@ -391,7 +420,9 @@ _RULES: tuple[Callable[[Figures], Iterator[Advice]], ...] = (
     _unsafe_commits,
     _misspelled_options,
     _options_without_effect,
+    _tags_without_creator,
     _waiting_rows,
+    _rows_before_compaction,
     _sorted_runs,
     _small_files,
     _deleted_rows,

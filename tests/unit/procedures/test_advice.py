@@ -27,6 +27,7 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import RemoveOption, SetOption
 from paimon_core.store.live_table import LIVE_FILES
 from paimon_core.store.manifests import live_files
+from paimon_core.store.tags import tag_names
 from paimon_core.table import Table
 from paimon_core.write.deletion import delete_rows
 from paimon_sql.catalog.filesystem import FileSystemCatalog
@@ -250,12 +251,36 @@ def test_files_of_no_version(tmp_path: Path) -> None:
     assert not orphan.exists() and not lake.call("advise", table="t", deep=True)
 
 
+LOOKUP = {**KEYED, "changelog-producer": "lookup"}
+
+
 @pytest.mark.parametrize(
     ("options", "key"),
     [
         ({**OPTIONS, "num-sorted-run.compaction-trigger": "3"}, "num-sorted-run.compaction-trigger"),
         ({**KEYED, "compaction.min.file-num": "3"}, "compaction.min.file-num"),
         ({**KEYED, "dynamic-bucket.target-row-num": "3"}, "dynamic-bucket.target-row-num"),
+        ({**OPTIONS, "partition.expiration-time": "3 d"}, "partition.expiration-time"),
+        ({**KEYED, "clustering.columns": "v"}, "clustering.columns"),
+        ({"bucket": "2", "bucket-key": "k", "clustering.columns": "v"}, "clustering.columns"),
+        ({**OPTIONS, "clustering.strategy": "zorder"}, "clustering.strategy"),
+        ({**OPTIONS, "clustering.incremental.optimize-write": "true"}, "clustering.incremental.optimize-write"),
+        ({**KEYED, "compaction.offpeak-ratio": "3"}, "compaction.offpeak-ratio"),
+        ({**KEYED, "compaction.offpeak.end.hour": "3"}, "compaction.offpeak.end.hour"),
+        ({**KEYED, "lookup-compact": "gentle"}, "lookup-compact"),
+        ({**LOOKUP, "lookup-compact.max-interval": "3"}, "lookup-compact.max-interval"),
+        (
+            {**KEYED, "changelog-producer": "input", "changelog-producer.row-deduplicate": "true"},
+            "changelog-producer.row-deduplicate",
+        ),
+        (
+            {**LOOKUP, "changelog-producer.row-deduplicate-ignore-fields": "v"},
+            "changelog-producer.row-deduplicate-ignore-fields",
+        ),
+        ({**KEYED, "deletion-vectors.merge-on-read": "true"}, "deletion-vectors.merge-on-read"),
+        ({**KEYED, "sequence.field.sort-order": "descending"}, "sequence.field.sort-order"),
+        ({"partition": "v", **OPTIONS, "end-input.check-partition-expire": "true"}, "end-input.check-partition-expire"),
+        ({**OPTIONS, "tag.num-retained-max": "3"}, "tag.num-retained-max"),
     ],
 )
 def test_options_without_effect(options: dict[str, str], key: str, tmp_path: Path) -> None:
@@ -264,6 +289,93 @@ def test_options_without_effect(options: dict[str, str], key: str, tmp_path: Pat
     assert statement == f"ALTER TABLE paimon.default.t UNSET TBLPROPERTIES ('{key}')"
     lake.catalog.alter_table(lake.identifier, [RemoveOption(key)])
     assert lake.advice() == {}
+
+
+DEDUPLICATED = {"changelog-producer.row-deduplicate": "true", "changelog-producer.row-deduplicate-ignore-fields": "v"}
+OFFPEAK = {
+    f"compaction.offpeak{key}": value for key, value in (("-ratio", "3"), (".start.hour", "1"), (".end.hour", "3"))
+}
+TAGGED = {"tag.automatic-creation": "batch", "tag.num-retained-max": "3"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {**LOOKUP, "lookup-compact": "gentle", "lookup-compact.max-interval": "3", **DEDUPLICATED},
+        {**KEYED, "deletion-vectors.enabled": "true", "deletion-vectors.merge-on-read": "true"},
+        {**KEYED, "sequence.field": "v", "sequence.field.sort-order": "descending", **OFFPEAK},
+        {**OPTIONS, "clustering.columns": "k,v", "clustering.strategy": "zorder", **TAGGED},
+        {"partition": "v", "partition.expiration-time": "3 d", "partition.expiration-check-interval": "0 s"},
+        {**KEYED, "full-compaction.delta-commits": "3"},
+    ],
+)
+def test_options_with_effect(options: dict[str, str], tmp_path: Path) -> None:
+    assert Lake(tmp_path, options).advice() == {}
+
+
+def test_a_value_of_another_writer_is_passed_over() -> None:
+    """What an option of an unknown value does is not known, so nothing is said about the options beside it."""
+    of_another = TableOptions({"lookup-compact.max-interval": "3", "changelog-producer": "unheard"})
+    assert list(advise(replace(FIGURES, options=of_another))) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({**OPTIONS, "file-index.bloom-filter.columns": "k"}, "file-index.read.enabled"),
+        (
+            {**KEYED, "bucket": "1", "pk-btree.index.columns": "v", "deletion-vectors.enabled": "true"},
+            "global-index.enabled",
+        ),
+    ],
+)
+def test_indexes_that_no_scan_reads(options: dict[str, str], key: str, tmp_path: Path) -> None:
+    lake = Lake(tmp_path, options)
+    assert lake.advice() == {}
+    lake.catalog.alter_table(lake.identifier, [SetOption(key, "false")])
+    statement = only(lake.advice(), f"^writers build [a-z ]+, and '{key}' = 'false' lets no scan read them$")
+    assert statement == f"ALTER TABLE paimon.default.t UNSET TBLPROPERTIES ('{key}')"
+    lake.catalog.alter_table(lake.identifier, [RemoveOption(key)])
+    assert lake.advice() == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "who"),
+    [
+        ({"deletion-vectors.enabled": "true"}, "queries do not see their rows"),
+        ({"merge-engine": "first-row"}, "queries do not see their rows"),
+        ({"changelog-producer": "lookup"}, "streams do not see their changes"),
+        ({"changelog-producer": "full-compaction"}, "streams do not see their changes"),
+    ],
+)
+def test_rows_that_wait_for_a_compaction(options: dict[str, str], who: str, tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**KEYED, "bucket": "1", **options})
+    lake.insert(1)
+    lake.insert(2)
+    sees = len(stored.read(lake.table))
+    assert sees == (0 if "queries" in who else 2), "as the advice says"
+    lake.follow(only(lake.advice(), f"^2 files are not compacted, and {who}$"))
+    assert lake.advice() == {} and len(stored.read(lake.table)) == 2
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"deletion-vectors.enabled": "true", "deletion-vectors.merge-on-read": "true"}]
+)
+def test_rows_that_wait_for_nothing(options: dict[str, str], tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**KEYED, "bucket": "1", **options})
+    lake.insert(1)
+    assert lake.advice() == {} and len(stored.read(lake.table)) == 1
+
+
+def test_tags_without_creator(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, {**OPTIONS, "tag.automatic-creation": "process-time"})
+    lake.insert(1)
+    assert list(tag_names(lake.table.store)) == []
+    statement = only(lake.advice(), "^'tag.automatic-creation' = 'process-time' creates no tags when writers commit$")
+    assert statement == "ALTER TABLE paimon.default.t SET TBLPROPERTIES ('tag.automatic-creation' = 'batch')"
+    lake.catalog.alter_table(lake.identifier, [SetOption("tag.automatic-creation", "batch")])
+    lake.insert(2)
+    assert lake.advice() == {} and len(tag_names(lake.table.store)) == 1
 
 
 def test_commits_that_may_be_lost(tmp_path: Path) -> None:
