@@ -378,6 +378,21 @@ def test_tags_without_creator(tmp_path: Path) -> None:
     assert lake.advice() == {} and len(tag_names(lake.table.store)) == 1
 
 
+def test_the_flights_of_the_demo(tmp_path: Path) -> None:
+    """Months as partitions, two buckets, writers that do not compact: merge once the runs are many, nothing else."""
+    lake = Lake(tmp_path, {"primary-key": "k,v", "partition": "v", "bucket": "2"})
+    months = [str(month) for month in range(1, 13)]
+    for month in months:  # the schedule
+        stored.insert(lake.table, [(flight, month) for flight in range(20)])
+    assert lake.advice() == {}
+    for batch in (months[:4], months[4:8], months[8:], months[:4], months[4:8], months[8:], months[8:]):  # the news
+        stored.insert(lake.table, [(flight, month) for month in batch for flight in range(20)])
+    assert lake.advice() == {}, "a month has been written four times at most"
+    stored.insert(lake.table, [(flight, month) for month in months[8:] for flight in range(20)])
+    lake.follow(only(lake.advice(), "^8 of 24 buckets have 5 or more sorted runs, up to 5$"))
+    assert lake.advice() == {} and len(stored.read(lake.table)) == 240
+
+
 def test_commits_that_may_be_lost(tmp_path: Path) -> None:
     lake = Lake(tmp_path, {**OPTIONS, "commit.unsafe-storage": "true"})
     assert "UNSET TBLPROPERTIES ('commit.unsafe-storage')" in only(lake.advice(), "two writers may overwrite")
