@@ -107,7 +107,7 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
             listed.delete(self.warehouse)
             if self.io.exists(folder):
                 self._check_is_empty(name)
-                delete_folders(self.io, folder)
+                delete_folders(self.io, self.warehouse, folder)
 
     def _check_is_empty(self, name: str) -> None:
         check_is_empty(name, self.list_tables(name), self._views.files.names(name), self._functions.files.names(name))

@@ -62,13 +62,20 @@ class Listed:
             self.io.delete_empty_dir_below(root, folder)
 
 
-def delete_folders(io: FileIO, folder: str) -> None:
-    """Delete a folder that contains only folders. Raises `StorageError` if it contains a file."""
-    file = next((f.path for f in walk(io, folder) if not f.is_dir or f.is_link), None)
-    if file is not None:
+def delete_folders(io: FileIO, root: str, folder: str) -> None:
+    """Delete a folder that contains only folders, below the folder `root`. Raises `StorageError` if another program
+    creates a file in it meanwhile.
+
+    Storages that cannot delete only empty folders delete it with all that it contains then.
+    """
+    listed = Listed.below(io, folder)
+    deleted = [] if listed.files else [io.delete_empty_dir_below(root, path) for path in listed.folders]
+    if not io.exists(folder):
+        return
+    if listed.files or any(deleted) or io.is_near:
         raise StorageError(
-            f"Cannot delete folder {folder}: another program created {file} in it meanwhile. Run the statement again, "
-            "or use CASCADE."
+            f"Cannot delete folder {folder}: another program creates files in it, or it contains broken links. Run the "
+            "statement again, or use CASCADE."
         )
     io.delete_dir(folder)
 

@@ -17,6 +17,7 @@ from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import LENDING
+from paimon_core.store.ddl.option_changes import check_option_set
 from paimon_core.store.features import check_selectable
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
@@ -87,7 +88,7 @@ def clone(
     pairs = _chosen(pairs, _names(included_tables), _names(excluded_tables), is_one=given(table) is not None)
     targets = {here: there for here, there in pairs if clone_if_exists or not has_table(target, there)}
     if dry_run:
-        call = _Clone(context, source, target, where, meta_only, clone_if_exists)
+        call = _Clone(context, source, target, where, meta_only, clone_if_exists, options)
         return DryRunRows(row for pair in pairs for row in _planned_clone(call, *pair, raises=len(pairs) == 1))
 
     def clone_one(here: Identifier) -> None:
@@ -95,6 +96,7 @@ def clone(
         if not meta_only:
             copy_table(context, found, target, targets[here], where, options)
         elif not has_table(target, targets[here]):
+            _check_options(found, options)
             create_alike(found, target, targets[here], options)
 
     done = of_some(targets, clone_one, "cloned")
@@ -112,6 +114,7 @@ class _Clone:
     where: str | None
     meta_only: bool
     clone_if_exists: bool
+    options: Mapping[str, str]
 
 
 def _planned_clone(call: _Clone, here: Identifier, there: Identifier, *, raises: bool) -> Iterable[tuple[Any, ...]]:
@@ -122,6 +125,7 @@ def _planned_clone(call: _Clone, here: Identifier, there: Identifier, *, raises:
         return [(work, None, None, 0, 0, None, f"skipped: {there} exists")]
     try:
         found = load_table(call.source, here).in_zone(call.context.zone)
+        _check_options(found, call.options)
         if call.meta_only:
             return [_created(work, there)]
         return planned_copy(call.context, work, found, call.target, there, call.where)
@@ -143,6 +147,12 @@ def _options(target_table_conf: str | None, prefer_file_format: str | None) -> d
     if text.strip().lower() not in _FORMATS:
         raise InvalidOptionError(f"prefer_file_format cannot be {text!r}: use one of {', '.join(_FORMATS)}.")
     return {**options, FILE_FORMAT.key: text.strip().lower()}
+
+
+def _check_options(source: Table, options: Mapping[str, str]) -> None:
+    """Raise `InvalidOptionError` for an option that gives files of the source another meaning, as ALTER TABLE does."""
+    for key, value in options.items():
+        check_option_set(source.schema, key, value)
 
 
 def _catalog(context: ProcedureContext, options: str | None) -> SupportsDatabases:
@@ -233,6 +243,7 @@ def copy_table(
 ) -> None:
     """Copy a table as `copy` does. A new table has the source's options and `options`."""
     check_selectable(source.store)
+    _check_options(source, options or {})
     which = chosen_partitions(context, source, source.latest_snapshot(), None, where)
     if has_table(catalog, identifier):
         _replace(context, source, load_table(catalog, identifier), which)

@@ -36,6 +36,10 @@ libraries:
 PYTHON = """\
 from pyspark import pipelines as dp
 
+@dp.table(partition_cols=["v"], table_properties={"clustering.columns": "id"})
+def clustered():
+    return spark.readStream.table("paimon.shop.source")
+
 @dp.table(table_properties={"primary-key": "id", "bucket": "1"})
 def latest():
     return spark.readStream.table("paimon.shop.source")

@@ -46,6 +46,9 @@ def test_a_table_is_clustered_by_other_columns_or_none(spark: Any) -> None:
     assert option(spark) == "y,x"
     spark.sql("ALTER TABLE t CLUSTER BY NONE")
     assert option(spark) is None
+    spark.sql("CREATE TABLE older (x INT, y INT) TBLPROPERTIES ('sink.clustering.by-columns' = 'y')")
+    spark.sql("ALTER TABLE older CLUSTER BY NONE")
+    assert spark.sql("SELECT * FROM `older$options` WHERE key LIKE '%cluster%'").count() == 0
 
 
 def test_writers_of_dataframes(spark: Any) -> None:
@@ -68,6 +71,11 @@ def test_writers_of_dataframes(spark: Any) -> None:
         ("CREATE TABLE n (k INT) CLUSTER BY (k) TBLPROPERTIES ('bucket' = '2', 'bucket-key' = 'k')", "buckets"),
         ("CREATE TABLE n (s STRUCT<a: INT>) CLUSTER BY (s.a)", "CLUSTER BY s.a is not supported"),
         ("CREATE TABLE n (a INT, b INT) CLUSTER BY (a) TBLPROPERTIES ('clustering.columns' = 'b')", "leave one out"),
+        (
+            "CREATE TABLE n (a INT, b INT) CLUSTER BY (a) TBLPROPERTIES ('sink.clustering.by-columns' = 'b')",
+            "leave one out",
+        ),
+        ("CREATE TABLE n (a INT) USING csv CLUSTER BY (a)", "a format table"),
         ("ALTER TABLE keyed CLUSTER BY (v)", "a primary key"),
     ],
 )
@@ -76,3 +84,16 @@ def test_what_is_refused(spark: Any, statement: str, said: str) -> None:
     with pytest.raises(PySparkException, match=said):
         spark.sql(statement)
     assert not spark.catalog.tableExists("n") and option(spark, "keyed") is None
+
+
+@pytest.mark.parametrize(
+    "options", ["'primary-key' = 'k', 'bucket' = '1'", "'bucket-key' = 'k', 'bucket' = '1'", "'bucket' = '-1'"]
+)
+def test_tables_with_the_option_alone_show_no_clause(spark: Any, options: str) -> None:
+    spark.sql(f"CREATE TABLE t (k INT NOT NULL, v INT) TBLPROPERTIES ({options}, '{KEY}' = 'v')")
+    assert "# Clustering Information" not in [row[0] for row in spark.sql("DESCRIBE t").collect()]
+    shown = spark.sql("SHOW CREATE TABLE t").collect()[0][0]
+    spark.sql("DROP TABLE t")
+    spark.sql(shown)
+    spark.sql("ALTER TABLE t CLUSTER BY NONE")
+    assert option(spark) is None

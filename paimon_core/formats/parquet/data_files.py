@@ -339,7 +339,8 @@ def _matches(
             values, group, start = part.of([s for s in sources if s is not None], request)
             yield from rows_at(_batches(values, request, [group], sources, _FEW_ROWS), rows + start)
 
-    parts = (part for index in groups for part in _parts(file, request, index, known, usable))
+    read = [*(usable[n] for n in names), *(s for s in sources if s is not None)]
+    parts = (part for index in groups for part in _parts(file, request, index, known, usable, read))
     return chain.from_iterable(map(rows_of, parts))
 
 
@@ -364,9 +365,11 @@ class _Part:
 
 
 def _parts(
-    file: _Opened, request: ReadRequest, index: int, known: Predicate, usable: Mapping[str, str]
+    file: _Opened, request: ReadRequest, index: int, known: Predicate, usable: Mapping[str, str], read: Sequence[str]
 ) -> Iterator[_Part]:
-    """Yield the parts of a row group that may have matching rows: runs of pages if the file has an index of pages."""
+    """Yield the parts of a row group that may have matching rows: runs of pages if the file has an index of pages.
+
+    Without cuts of all columns to `read`, each run would decode the group again: several runs are then one part."""
     names = sorted(columns_of(known))
     has_pages = file.near is not None and file.has_own_types
     pages = pages_of_group(file.near, index, usable[names[0]]) if file.near is not None and has_pages else None
@@ -383,7 +386,11 @@ def _parts(
     def matches(page: int, rows: int) -> bool:
         return all(may_match(p, partial(stats, page=page), rows) for p in conjuncts(known))
 
-    for run in pages.runs(matches):
+    runs = pages.runs(matches)
+    if len(runs) > 1 and not pages.has_cuts(read):
+        yield _Part(file, index)
+        return
+    for run in runs:
         yield _Part(file, index, pages, run)
 
 

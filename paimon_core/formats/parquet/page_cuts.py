@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 
 import pyarrow as pa
 
@@ -63,19 +64,27 @@ class PagesOfGroup:
         """Return the number of rows in a run of pages."""
         return self.starts[run[1]] - self.starts[run[0]]
 
+    def has_cuts(self, names: Sequence[str]) -> bool:
+        """Return whether pages of these columns begin in the same rows. Raises `ValueError`."""
+        with checked_structure():
+            places = (_places(self.footer, self.chunks.get(name)) for name in names)
+            return all(p is not None and p.starts == self.starts for p in places)
+
     def bounds(self, name: str) -> list[tuple[object, object]] | None:
         """Return the least and the largest value in each page of a column, None for an unknown one.
 
         The values have the form of a footer's statistics. Return None if the column has no bounds, or has other pages.
         Raises `ValueError`."""
         chunk = self.chunks.get(name)
-        if chunk is None or not chunk.bounds[1] or (chunk.kind not in _INTEGERS and chunk.kind not in _BYTES):
+        if chunk is None or (chunk.kind not in _INTEGERS and chunk.kind not in _BYTES):
+            return None
+        if not 0 < chunk.bounds[1] <= _LARGEST:  # long values have long bounds
             return None
         with checked_structure():
             places = _places(self.footer, chunk)
             if places is None or places.starts != self.starts:
                 return None
-            index = decode(_index_bytes(self.footer.source, chunk.bounds))
+            index = decode(bytes_at(self.footer.source, *chunk.bounds))
             empty, least, most = (index[n][1].values for n in (_EMPTY, _LEAST, _MOST))
             if not len(empty) == len(least) == len(most) == len(self.starts) - 1:
                 raise ValueError(f"the index of its column {name} has another number of pages")
@@ -138,17 +147,20 @@ def pages_of_group(footer: CheckedFooter, group: int, name: str) -> PagesOfGroup
 
 
 def _places(footer: CheckedFooter, chunk: Chunk | None) -> _Places | None:
-    """Return the pages of a column, None without an index. Raises `ValueError`."""
-    if chunk is None or not chunk.offsets[1]:
+    """Return the pages of a column, None without an index, or with one of another form. Raises `ValueError`."""
+    if chunk is None or not 0 < chunk.offsets[1] <= _LARGEST:
         return None
-    index = _index_bytes(footer.source, chunk.offsets)
+    index = bytes_at(footer.source, *chunk.offsets)
     locations = (_kept_locations if len(index) <= _LARGEST_KEPT else _locations)(index)
     offsets, sizes, starts = zip(*locations, strict=True)
     ends = (*(offset + size for offset, size in zip(offsets, sizes, strict=True)),)
-    in_order = offsets[1:] == ends[:-1] and chunk.start <= offsets[0] and ends[-1] <= chunk.start + chunk.packed
+    in_order = all(a <= b for a, b in zip(ends, offsets[1:], strict=False))
+    in_chunk = chunk.start <= offsets[0] and ends[-1] <= chunk.start + chunk.packed
     rows = *starts, chunk.values
-    if not in_order or min(sizes) < 1 or rows[0] or any(a >= b for a, b in zip(rows, rows[1:], strict=False)):
+    if not in_order or not in_chunk or min(sizes) < 1 or rows[0] or any(a > b for a, b in pairwise(rows)):
         raise ValueError(f"the index of the pages of its column {chunk.name} differs from the column")
+    if offsets[1:] != ends[:-1] or any(a == b for a, b in pairwise(rows)):
+        return None  # gaps between pages, or pages without rows: the whole group is read
     return _Places((*offsets, ends[-1]), rows)
 
 
@@ -159,13 +171,6 @@ def _locations(index: bytes) -> tuple[tuple[int, int, int], ...]:
 
 
 _kept_locations = lru_cache(_KEPT)(_locations)
-
-
-def _index_bytes(source: pa.NativeFile, place: tuple[int, int]) -> bytes:
-    offset, size = place
-    if size > _LARGEST:
-        raise ValueError(f"an index of its pages claims {size} bytes")
-    return bytes_at(source, offset, size)
 
 
 def _value(kind: int, stored: bytes) -> object:

@@ -117,7 +117,12 @@ class Jvm(SparkMembers):
         source. Return whether Spark finds the class: a JVM that Spark's scripts did not start may refuse it.
         """
         found, name = self.compiled("CatalogClasses"), name or source
-        return bool(found.isThere(name) or found.defineCompiled(name, self.compiled_classes(source)))
+        # another thread may define it between the first two
+        return bool(
+            found.isThere(name)
+            or found.defineCompiled(name, self.compiled_classes(source))
+            or found.isThere(name)
+        )
 
     def compiled_classes(self, name: str) -> JavaObject:
         """Return the bytecode of a class in `java/` and of its nested classes, a Java map by the names of classes."""

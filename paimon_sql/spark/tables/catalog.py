@@ -312,7 +312,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
                 wanted = constraint_changes(self.session, self.catalog.load_table(ours), given)
             else:
                 wanted = schema_changes(ours, given, partial(is_pipeline, self.jvm))
-                if any(change_kind(c) == ChangeKind.CLUSTER_BY for c in given):
+                if any(change_kind(c) == ChangeKind.CLUSTER_BY and len(c.clusteringColumns()) for c in given):
                     check_clustered(str(ours), self.catalog.load_table(ours).schema)
                 if added := [change.path[-1] for change in wanted if isinstance(change, AddColumn)]:
                     key = self.catalog.load_table(ours).schema.primary_keys

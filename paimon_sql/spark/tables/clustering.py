@@ -9,11 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.format_table.options import is_format_table
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.schema_changes import RemoveOption, SchemaChange, SetOption
+from paimon_core.store.table_store import TableStore
 
 CLUSTER_BY = "cluster_by"  # the name of Spark's transform
+_DECLARED = "spark.cluster-by"  # an option of ours: the clause of the table, and not only its option, names the columns
 
 
 def clustering_option(transforms: Sequence[Any], given: Mapping[str, str]) -> dict[str, str]:
@@ -24,19 +27,30 @@ def clustering_option(transforms: Sequence[Any], given: Mapping[str, str]) -> di
     if not columns:
         return {}
     option, key = ",".join(columns), CLUSTERING_COLUMNS.key
-    if key in given and [name.strip() for name in given[key].split(",")] != columns:
-        raise InvalidOptionError(f"CLUSTER BY ({option}) and the option '{key}' name different columns: leave one out.")
-    return {key: option}
+    other = CLUSTERING_COLUMNS.key_in(given)
+    if other is not None and [name.strip() for name in given[other].split(",")] != columns:
+        raise InvalidOptionError(
+            f"CLUSTER BY ({option}) and the option {other!r} name different columns: leave one out."
+        )
+    return {key: option, _DECLARED: "true"}
 
 
-def clustering_change(change: Any) -> SchemaChange:
+def clustering_changes(change: Any) -> list[SchemaChange]:
     """Translate Spark's change for `ALTER TABLE … CLUSTER BY (…)`, and for `CLUSTER BY NONE`."""
-    columns = _columns(change.clusteringColumns())
-    return SetOption(CLUSTERING_COLUMNS.key, ",".join(columns)) if columns else RemoveOption(CLUSTERING_COLUMNS.key)
+    columns, key = _columns(change.clusteringColumns()), CLUSTERING_COLUMNS.key
+    others: list[SchemaChange] = [RemoveOption(alias) for alias in CLUSTERING_COLUMNS.aliases]
+    if not columns:
+        return [*others, RemoveOption(key), RemoveOption(_DECLARED)]
+    return [*others, SetOption(key, ",".join(columns)), SetOption(_DECLARED, "true")]
 
 
 def check_clustered(table: str, schema: TableSchema) -> None:
     """Raise `UnsupportedFeatureError` for CLUSTER BY of a table that does not sort its rows by columns."""
+    if is_format_table(schema.options):
+        raise UnsupportedFeatureError(
+            f"CLUSTER BY is not supported for table {table}: Spark writes the files of a format table in the order of "
+            "the rows. Leave CLUSTER BY out."
+        )
     if schema.primary_keys:
         raise UnsupportedFeatureError(
             f"CLUSTER BY is not supported for table {table}: the files of a table with a primary key are sorted by it. "
@@ -47,6 +61,13 @@ def check_clustered(table: str, schema: TableSchema) -> None:
             f"CLUSTER BY is not supported for table {table}, which has buckets: the rows of a bucket stay in the order "
             "of their writes. Leave the option 'bucket' or CLUSTER BY out."
         )
+
+
+def declared_clustering(store: TableStore) -> tuple[str, ...]:
+    """Return the columns of a table's CLUSTER BY clause. A table with the option alone has no clause: a pipeline, which
+    compares its definition with the table's, may set the option.
+    """
+    return store.options[CLUSTERING_COLUMNS] if store.schema.options.get(_DECLARED) == "true" else ()
 
 
 def _columns(references: Sequence[Any]) -> list[str]:

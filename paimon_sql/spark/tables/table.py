@@ -12,7 +12,6 @@ from pyspark.sql.types import DataType, StructType
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import PaimonError, SnapshotNotFoundError, UnsupportedFeatureError
-from paimon_core.options import CLUSTERING_COLUMNS
 from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.changes.increment import Increment, increment_of_options, is_incremental
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields
@@ -50,6 +49,7 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.sink import EpochWrites
 from paimon_sql.spark.streams.sink_compactions import SinkCompactions
 from paimon_sql.spark.streams.stream_scan import StreamScan
+from paimon_sql.spark.tables.clustering import declared_clustering
 from paimon_sql.spark.tables.declared_types import declared_types
 from paimon_sql.spark.tables.partitions import PartitionManagement
 from paimon_sql.spark.tables.schema_evolution import takes_change
@@ -110,7 +110,7 @@ class _DataTable(_BridgedTable):
     at: Table
 
     def partitioning(self) -> Any:
-        keys, columns = self.at.schema.partition_keys, self.at.store.options[CLUSTERING_COLUMNS]
+        keys, columns = self.at.schema.partition_keys, declared_clustering(self.at.store)
         clustering = shown_clustering(self.jvm, columns, is_partitioned=bool(keys))
         return connector.partitioning(self.jvm, keys, clustering)
 

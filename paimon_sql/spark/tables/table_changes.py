@@ -26,7 +26,7 @@ from paimon_core.store.ddl.schema_changes import (
     UpdateComment,
 )
 from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind, column_before
-from paimon_sql.spark.tables.clustering import clustering_change
+from paimon_sql.spark.tables.clustering import clustering_changes
 from paimon_sql.spark.types import from_spark
 
 _COMMENT, _LOCATION = "comment", "location"
@@ -39,13 +39,17 @@ def schema_changes(
     """Translate all changes of one statement, each as `schema_change` does. A pipeline may drop and add columns at
     once, as it replaces the rows, too.
     """
-    translated = [schema_change(c) for c in changes]
+    translated = [made for c in changes for made in _translated(c)]
     if {AddColumn, DropColumn} <= {type(c) for c in translated} and not is_pipeline():
         raise UnsupportedFeatureError(
             f"ALTER TABLE … REPLACE COLUMNS is not supported, as it would empty the columns of {identifier}: use "
             "RENAME COLUMN, ALTER COLUMN … TYPE, DROP COLUMN and ADD COLUMN."
         )
     return translated
+
+
+def _translated(change: Any) -> list[SchemaChange]:
+    return clustering_changes(change) if change_kind(change) == ChangeKind.CLUSTER_BY else [schema_change(change)]
 
 
 def check_history(
@@ -125,6 +129,5 @@ _TRANSLATIONS: dict[ChangeKind, Callable[[Any], SchemaChange]] = {
     ChangeKind.UPDATE_COLUMN_NULLABILITY: lambda c: UpdateColumnNullability(_path(c), bool(c.nullable())),
     ChangeKind.UPDATE_COLUMN_COMMENT: lambda c: UpdateColumnComment(_path(c), c.newComment()),
     ChangeKind.UPDATE_COLUMN_POSITION: lambda c: UpdateColumnPosition(_path(c), _position(c.position())),
-    ChangeKind.CLUSTER_BY: clustering_change,
     ChangeKind.UPDATE_COLUMN_DEFAULT: lambda c: UpdateColumnDefault(_path(c), c.newDefaultValue() or None),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class Meanwhile:
 
     @property
     def is_near(self) -> bool:
-        return False
+        return self.inner.is_near
 
     def writer_slot(self, path: str) -> Any:
         return MemoryIO().writer_slot(path)
@@ -114,6 +115,34 @@ def test_a_table_that_another_client_creates_meanwhile_is_whole_or_refused(
     assert kept > 0
 
 
+def test_a_table_that_another_client_has_begun_to_create_is_whole_or_refused(tmp_path: Path) -> None:
+    """The second client makes folders before one call of DROP DATABASE, and files before another one."""
+    at, calls = 0, 3
+    while at < calls - 1:
+        at += 1
+        for later in range(at + 1, calls + 1):
+            io, warehouse = LocalFileIO(), str(tmp_path / f"{at}-{later}")
+            other = catalog_of(io, warehouse)
+            other.create_database("db")
+            created: list[Identifier] = []
+
+            def create(other: FileSystemCatalog = other, created: list[Identifier] = created) -> None:
+                with suppress(PaimonError):
+                    other.create_table(T, SCHEMA)
+                    created.append(T)
+
+            half = Meanwhile(io, at, partial(io.make_dirs, f"{warehouse}/db.db/t/schema"))
+            both = Meanwhile(half, later, create)
+            dropped = True
+            try:
+                catalog_of(both, warehouse).drop_database("db")
+            except (DatabaseNotEmptyError, StorageError):
+                dropped = False
+            calls = max(calls, both.calls)
+            assert other.table_exists(T) == bool(created), (at, later)
+            assert not (dropped and created) or later > both.calls, (at, later)
+
+
 def test_links_and_empty_folders_go_with_a_database(tmp_path: Path) -> None:
     catalog, outside = catalog_of(LocalFileIO(), str(tmp_path / "wh")), tmp_path / "outside"
     catalog.create_database("db")
@@ -122,9 +151,18 @@ def test_links_and_empty_folders_go_with_a_database(tmp_path: Path) -> None:
     folder = tmp_path / "wh" / "db.db"
     (folder / "empty" / "deep").mkdir(parents=True)
     (folder / "link").symlink_to(outside)
-    (folder / "broken").symlink_to(outside / "nothing")
     catalog.drop_database("db")
     assert (outside / "precious").exists() and not folder.exists()
+
+
+def test_a_broken_link_keeps_its_database(tmp_path: Path) -> None:
+    catalog = catalog_of(LocalFileIO(), str(tmp_path))
+    catalog.create_database("db")
+    (tmp_path / "db.db" / "broken").symlink_to(tmp_path / "nothing")
+    with pytest.raises(StorageError, match="broken links"):
+        catalog.drop_database("db")
+    catalog.drop_database("db", cascade=True)
+    assert not (tmp_path / "db.db").exists()
 
 
 def test_a_view_keeps_its_database(tmp_path: Path) -> None:

@@ -388,9 +388,16 @@ def test_clones(table: Table, call: Call, warehouse: str, tmp_path: Path) -> Non
         (one | {"clone_from": "hive"}, "migrate_table"),
         (one | {"prefer_file_format": "csv"}, "prefer_file_format"),
         (one | {"parallelism": 0}, "parallelism"),
+        # the files of the source would mean something else
+        *(
+            (one | {"target_table": "z", "target_table_conf": conf, **more}, "cannot be changed")
+            for conf in ("bucket-key=v", "merge-engine=first-row", "primary-key=k", "type=format-table")
+            for more in ({}, {"meta_only": True}, {"dry_run": True})
+        ),
     ):
         with pytest.raises(PaimonError, match=message):
             call("clone", **wrong)
+    assert not target.table_exists(Identifier("new", "z"))
 
 
 PARTITIONED = new_table_schema(fields(k=INT, v=STRING), ("v",))

@@ -164,6 +164,21 @@ def test_nested_columns_are_read_with_the_key(tmp_path: Path) -> None:
         assert read(path, fields, Compare("c0", "=", i)) == [(i, lists[i], rows[i])]
 
 
+def test_a_group_without_cuts_is_decoded_once_for_many_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fields, path = fields_of(INT, CollectionType(kind=Kind.ARRAY, element=INT)), tmp_path / "f.parquet"
+    write(path, fields, [list(range(ROWS)), [[i] for i in range(ROWS)]])
+    decoded, batches = list[tuple[str, ...]](), data_files._Opened.batches
+
+    def noted(self, size, groups, names):  # type: ignore[no-untyped-def]
+        decoded.append(tuple(names))
+        return batches(self, size, groups, names)
+
+    monkeypatch.setattr(data_files._Opened, "batches", noted)
+    keys = (5, 25, 45, 65, 85)
+    assert read(path, fields, In("c0", keys)) == [(k, [k]) for k in keys]
+    assert [names for names in decoded if "c1" in names] == [("c0", "c1")]
+
+
 def test_files_without_an_index_and_of_other_types(tmp_path: Path, cut_rows: list[int]) -> None:
     fields, path = fields_of(INT, STRING), tmp_path / "f.parquet"
     table = pa.table([list(range(ROWS)), [str(i) for i in range(ROWS)]], schema=arrow_schema(fields))
@@ -227,8 +242,8 @@ def moved(number: int, by: int) -> Callable[[Fields], None]:
 @pytest.mark.parametrize("column", [0, 1], ids=["key", "value"])
 @pytest.mark.parametrize(
     "change",
-    [moved(1, 1), moved(1, 10**9), moved(2, 1), moved(2, -(10**6)), moved(3, 100), moved(3, -10), lambda i: i.pop(1)],
-    ids=["later", "outside", "longer", "negative", "more-rows", "no-rows", "empty"],
+    [moved(1, 1), moved(1, 10**9), moved(2, 1), moved(2, -(10**6)), moved(3, 100), moved(3, -20), lambda i: i.pop(1)],
+    ids=["later", "outside", "longer", "negative", "more-rows", "fewer-rows", "empty"],
 )
 def test_a_wrong_index_of_pages_is_an_error(column: int, change: Callable[[Fields], None], tmp_path: Path) -> None:
     fields, path = fields_of(BIGINT, DOUBLE), tmp_path / "f.parquet"
@@ -236,6 +251,22 @@ def test_a_wrong_index_of_pages_is_an_error(column: int, change: Callable[[Field
     with_index(path, column, _OFFSETS, change)
     with pytest.raises(CorruptFileError):
         read(path, fields, Compare("c0", "=", 15))
+
+
+@pytest.mark.parametrize("column", [0, 1], ids=["key", "value"])
+def test_an_index_with_a_page_without_rows_is_not_used(column: int, tmp_path: Path) -> None:
+    fields, path = fields_of(BIGINT, DOUBLE), tmp_path / "f.parquet"
+    write(path, fields, [np.arange(ROWS), np.random.default_rng(1).random(ROWS)])
+    with_index(path, column, _OFFSETS, moved(3, -10))
+    assert [r[0] for r in read(path, fields, Compare("c0", "=", 15))] == [15]
+
+
+def test_indexes_longer_than_a_reader_takes_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds of long values are long, in sound files, too."""
+    fields, path = fields_of(BIGINT, DOUBLE), tmp_path / "f.parquet"
+    write(path, fields, [np.arange(ROWS), np.random.default_rng(1).random(ROWS)])
+    monkeypatch.setattr(page_cuts, "_LARGEST", 16)
+    assert [r[0] for r in read(path, fields, Compare("c0", "=", 15))] == [15]
 
 
 def test_rows_of_pages_are_those_of_the_index(tmp_path: Path) -> None:
