@@ -36,6 +36,8 @@ _MAGIC, _HEAD, _VERSION = b"PFTIDX01", struct.Struct(">8sii"), 1
 _FOOTER, _FOOTER_MAGIC = struct.Struct("<II"), 1337  # at the end of Tantivy's files
 _OF_QUERY = ("json error", "invalid query")  # messages of the library that begin so are about the query
 _BLOCK = 2**24
+_MOST_QUERY = 2**14  # characters: the library compares each word with all words of an index
+_MOST_GRAM, _MOST_NUMBER = 32, 2**12  # the lengths of parts of words, and every other number in the settings
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
@@ -56,6 +58,10 @@ class TextQuery:
         check_texts(field, "has no texts to search in")
         if limit < 1:
             raise InvalidOptionError(f"A search cannot return {limit} rows: ask for 1 row or more.")
+        if len(text) > _MOST_QUERY:
+            raise InvalidOptionError(
+                f"A search for texts cannot have {len(text)} characters: use at most {_MOST_QUERY}."
+            )
         _search(_index({}, pa.chunked_array([], pa.string()), np.zeros(0, np.int64)), text, 1, None)
         return TextQuery(field.name, text, limit, tuple(sorted(text_settings(options).items())))
 
@@ -69,6 +75,17 @@ def check_texts(field: DataField, what: str) -> None:
 def text_settings(options: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of the library among options: those that begin with `full-text.`."""
     return {k.removeprefix(_OPTIONS): v for k, v in options.items() if k.startswith(_OPTIONS)}
+
+
+def check_settings(settings: Mapping[str, str]) -> None:
+    """Raise `InvalidOptionError` for numbers with which the library would need hours for a few texts. The settings may
+    come from an index file, or from the options of a table that others write."""
+    for key, value in settings.items():
+        most = _MOST_GRAM if "gram" in key else _MOST_NUMBER
+        if value.strip().lstrip("+").isdecimal() and int(value.strip()) > most:
+            raise InvalidOptionError(
+                f"The setting {_OPTIONS}{key} of an index of texts cannot be {value}: use at most {most}."
+            )
 
 
 def encode_full_text(settings: Mapping[str, str], texts: pa.ChunkedArray, rows: NDArray[np.int64]) -> bytes:
@@ -121,6 +138,7 @@ def full_text_library() -> Any:
 
 
 def _index(settings: Mapping[str, str], texts: pa.ChunkedArray, rows: NDArray[np.int64]) -> bytes:
+    check_settings(settings)
     file, start = io.BytesIO(), 0
     with _opened(full_text_library().FullTextIndexWriter, dict(settings)) as writer:
         for chunk in texts.chunks:

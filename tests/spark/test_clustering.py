@@ -51,12 +51,16 @@ def test_a_table_is_clustered_by_other_columns_or_none(spark: Any) -> None:
     assert spark.sql("SELECT * FROM `older$options` WHERE key LIKE '%cluster%'").count() == 0
 
 
-def test_writers_of_dataframes(spark: Any) -> None:
+def test_writers_of_dataframes(spark: Any, tmp_path: Path) -> None:
     rows = spark.range(10).selectExpr("id", "id % 2 AS p")
     rows.write.clusterBy("id").saveAsTable("t")
     rows.writeTo("u").clusterBy("id").create()
     spark.sql("CREATE TABLE v CLUSTER BY (id) AS SELECT * FROM t")
     assert [option(spark, name) for name in "tuv"] == ["id", "id", "id"]
+    stream = spark.readStream.table("t").writeStream.clusterBy("id").trigger(availableNow=True)
+    stream.option("checkpointLocation", str(tmp_path)).toTable("s").awaitTermination()
+    keys = [row[0] for row in spark.sql("SELECT key FROM `s$options`").collect()]
+    assert option(spark, "s") == "id" and not any(key.startswith("__") for key in keys)
     rows.write.mode("append").saveAsTable("t")
     rows.write.clusterBy("id").mode("append").saveAsTable("t")
     spark.sql("CREATE TABLE w (id BIGINT, p BIGINT) PARTITIONED BY (p) TBLPROPERTIES ('clustering.columns' = 'id')")

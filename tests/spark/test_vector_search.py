@@ -227,9 +227,15 @@ def test_options_of_a_search_have_no_case(near: Any) -> None:
         '{"column": "v", "vector": ["a"], "k": 1, "options": {}}',
         '{"column": "v", "vector": [0.0, 0.0], "k": 1.5, "options": {}}',
         '{"column": "v", "vector": [0.0, 0.0], "k": 1, "options": {"metric": 3}}',
+        "[]",
+        '{"vectors": [1], "texts": [], "k": 1, "ranker": ""}',
+        '{"vectors": [], "texts": ["x"], "k": 1, "ranker": ""}',
     ],
 )
 def test_arguments_that_no_call_writes_are_refused(spark: Any, arguments: str) -> None:
-    spark.sql("CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2')")
+    evolved = "TBLPROPERTIES ('row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true')"
+    spark.sql(f"CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2') {evolved}")
     with pytest.raises(PySparkException, match="call vector_search, full_text_search or hybrid_search in FROM"):
         spark.sql(f"SELECT * FROM t WITH ('search.arguments' = '{arguments}')").collect()
+    with pytest.raises(PySparkException, match="an older paimon-sql's: create the view again"):  # not all rows
+        spark.sql(f"SELECT * FROM t WITH ('vector-search.arguments' = '{arguments}')").collect()

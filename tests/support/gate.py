@@ -90,6 +90,7 @@ CHOSEN: Mapping[str, Choice] = {
     # `make campaign NAME=versions` runs these, too: Spark's hooks differ between its versions
     "tests/spark/test_hooks.py": Choice(cases=1, of=3),
     "tests/spark/test_hooks.py::test_filters": Choice(of=8),
+    "tests/spark/test_text_search.py::test_texts_that_match": WHOLE,
     # a millisecond each
     "tests/spark/test_preprocess_parses.py": Choice(cases=2, of=2),
     # histories and models, without a JVM

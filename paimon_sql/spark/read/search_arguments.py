@@ -33,7 +33,7 @@ def query_of(table: Table, given: Mapping[str, str]) -> Query | HybridQuery | No
     if text is None:
         return None
     try:
-        found = json.loads(text)
+        found = _object(json.loads(text))
         if "ranker" in found:
             return _combined(table, found)
         return _matching(table, found, "full_text_search") if "query" in found else _nearest(table, found)
@@ -65,18 +65,24 @@ def _combined(table: Table, found: _Arguments) -> HybridQuery:
     _check_types(found, vectors=list, texts=list, k=int, ranker=str)
     check_has_ids(table.store, "hybrid_search")
     limit, routes = found["k"], list[tuple[Query, float]]()
-    for route in found["vectors"]:
+    for route in map(_object, found["vectors"]):
         named = {"field" if name == "vector_column" else name: value for name, value in route.items()}
         _check_members(named, "field", "query_vector")
         options = {"column": named["field"], "vector": named["query_vector"], "options": named.get("options", {})}
         routes.append((_nearest(table, {**options, "k": _limit(named, limit)}), _weight(named)))
-    for route in found["texts"]:
+    for route in map(_object, found["texts"]):
         _check_members(route, "column", "query")
         if route.get("options"):
             raise InvalidOptionError("A search for texts in hybrid_search takes no options: leave them out.")
         asked = {"column": route["column"], "query": route["query"], "k": _limit(route, limit)}
         routes.append((_matching(table, asked, "hybrid_search"), _weight(route)))
     return HybridQuery.of(routes, limit, found["ranker"])
+
+
+def _object(found: Any) -> _Arguments:
+    if not isinstance(found, dict):
+        raise TypeError("object")
+    return found
 
 
 def _check_types(found: _Arguments, **kinds: type) -> None:

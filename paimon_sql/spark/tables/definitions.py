@@ -44,7 +44,7 @@ from paimon_sql.spark.types import from_struct, read_struct
 
 PROVIDER = "paimon"
 # properties that Spark adds to every CREATE TABLE, beside the user's own
-_RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type")
+_RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type", "__clustering_columns")
 _PATH = "path"  # the option with a table's location
 _NOT_COPIED = ("path", "owner", *LENDING)
 _STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde"))

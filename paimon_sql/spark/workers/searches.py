@@ -176,7 +176,8 @@ class IdSearch(Search):
         about = f"Search {self.store.name} in {route.query.column}"
         search = partial(probe_ids, self.store, route.query, rows.rows, self.predicate is not None)
         found = executor.run(self.index_job(about, search, route.probes))
-        size = sum(s.size for s in route.rest)
+        # native code searches texts, in workers only
+        size = sum(s.size for s in route.rest) if isinstance(route.query, VectorQuery) else None
         rest = Job(about, partial(rest_ids, route.query, rows.rows), DATA_SPLIT, FOUND_IDS, route.rest, size=size)
         return route.chosen([*found, *executor.run(rest)])
 

@@ -98,6 +98,7 @@ def compactions() -> list[Statement]:
         call("compact", APPENDED, "append", traits=COMMIT),
         call("compact", with_deletes(APPENDED_VECTORS), "append, vectors", traits=COMMIT),
         call("compact", table_of(*THREE, **EVOLVED, write_only="true"), "data evolution", traits=COMMIT),
+        call("materialize_deletion_vectors", with_deletes(APPENDED_VECTORS), traits=COMMIT),
         call("compact", APPENDED, "sorted", traits=COMMIT, **sorting),
         call("compact", table_of(*THREE, **clustered), "clustered", traits=COMMIT, compact_strategy="full"),
         call("compact", postponed, "postponed", traits=COMMIT),

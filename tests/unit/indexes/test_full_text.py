@@ -154,3 +154,17 @@ def test_files_with_wrong_bits() -> None:
         else:  # JSON has no checksum
             with contextlib.suppress(UnreadableFileError):
                 found(bytes(broken))
+
+
+@pytest.mark.parametrize("key", ["ngram.max-gram", "ngram.max_gram", "max-token-length", "max_token_length"])
+def test_settings_that_take_hours_are_refused(key: str) -> None:
+    """They may come from an index file that another wrote."""
+    texts = pa.chunked_array([["x" * 10_000]])
+    for value in ("2000000", " 5000", "+9999"):
+        with pytest.raises(InvalidOptionError, match="use at most"):
+            search_texts(TextQuery("t", '{"match": {"query": "x"}}', 1, ((key, value),)), texts)
+
+
+def test_long_queries_are_refused() -> None:
+    with pytest.raises(InvalidOptionError, match="at most 16384"):
+        TextQuery.of(DataField(id=0, name="t", type=STRING), "x" * 20_000, 1, {})
