@@ -12,7 +12,8 @@ import yaml
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
 from tests.support.place import rows_of
-from tests.support.standalone import JVM, environment_of, standalone
+from tests.support.quick_jvm import ARCHIVED
+from tests.support.standalone import environment_of, standalone
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "dbt"
 SETTINGS = {
@@ -20,8 +21,8 @@ SETTINGS = {
     "spark.executor.cores": 1,
     "spark.cores.max": 2,
     "spark.sql.shuffle.partitions": 2,
-    "spark.executor.extraJavaOptions": JVM,
-    "spark.driver.extraJavaOptions": JVM,
+    "spark.executor.extraJavaOptions": ARCHIVED,
+    "spark.driver.extraJavaOptions": ARCHIVED,
 }
 
 

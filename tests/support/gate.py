@@ -259,10 +259,6 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/spark/test_zoo.py": "tests/interop/zoo/test_zoo.py::test_the_table_goes_on[java-0.9.0-pk_parquet]",
     "tests/sql/test_examples.py::test_example[flights.sql]": "tests/sql/test_examples.py::test_example[quickstart.sql]",
     "tests/sql/test_notebooks.py": "tests/sql/test_examples.py::test_notebook",
-    # a test of it takes all memory in a process that has run most other tests, for a reason that is not known yet
-    "tests/unit/procedures/test_iceberg_migration.py": (
-        "tests/unit/iceberg/test_manifests.py::test_partitions_are_written_as_they_were_read"
-    ),
 }
 
 

@@ -279,3 +279,34 @@ def test_every_public_class_has_a_name_of_its_own():
     """`Java` is the part of a proxy that py4j reads."""
     found = Counter(c for m in modules() for c in m.classes if not c.startswith("_") and c != "Java")
     assert [name for name, count in found.items() if count > 1] == []
+
+
+def test_tests_and_tools_elsewhere_import_existing_helpers() -> None:
+    files = [
+        path
+        for folder in ("dbt-paimon", "benchmarks", "scripts", "examples", "tests")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in files}
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests.")):
+                continue
+            module = ROOT.joinpath(*str(node.module).split("."))
+            source = trees.get(module.with_suffix(".py")) or trees.get(module / "__init__.py")
+            named = {alias.name for alias in node.names}
+            missing = named - (_defined(source) if source else set()) - {sub.stem for sub in module.glob("*.py")}
+            assert not missing, (
+                f"{path.relative_to(ROOT)}:{node.lineno} imports {missing} of {node.module}, which lacks it"
+            )
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    """Return the names that a module binds, also below `if` and `try`."""
+    nodes = list(ast.walk(tree))
+    functions = {node.name for node in nodes if isinstance(node, Function | ast.ClassDef)}
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    imported = {
+        a.asname or a.name for node in nodes if isinstance(node, ast.ImportFrom | ast.Import) for a in node.names
+    }
+    return functions | stored | imported

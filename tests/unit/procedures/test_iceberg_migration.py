@@ -37,19 +37,22 @@ ROWS = [(1, "a", DAY, None), (2, None, DAY, None), (3, "c", None, None), (4, "d"
 
 
 @pytest.fixture
-def migrate(warehouse: str) -> Migrate:
+def migrate(warehouse: str, tmp_path: Path) -> Migrate:
     catalog = load_catalog({"warehouse": warehouse})
+
+    def contents() -> dict[Path, bytes]:
+        return {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
 
     def call(folder: Path, **arguments: Any) -> Table:
         given = {"source_type": "Iceberg", "table": str(folder), "target_table": "t"} | arguments
         context = ProcedureContext(catalog, "default", Tasks())
-        before = {p: p.read_bytes() for p in folder.parent.rglob("*") if p.is_file()}
+        before = contents()
         planned, refused = None, None
         try:
             planned = PROCEDURES["migrate_table"].call(context, {**given, "dry_run": True})
         except PaimonError as error:
             refused = error
-        assert {p: p.read_bytes() for p in folder.parent.rglob("*") if p.is_file()} == before
+        assert contents() == before
         try:
             assert PROCEDURES["migrate_table"].call(context, given) == [(True,)]
         except PaimonError as error:
