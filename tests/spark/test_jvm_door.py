@@ -194,6 +194,34 @@ def test_a_java_program_with_16_threads(programs: Programs) -> None:
     wait_until(lambda: not psutil.pid_exists(started))
 
 
+# the first context stops while its Python starts
+_TWO_CONTEXTS = """
+def isOurs(p: ProcessHandle) = p.info().arguments().map[Boolean](_.contains("-c")).orElse(false)
+def pythons = ProcessHandle.current().children().filter(isOurs(_)).count()
+val settings = spark.sparkContext.getConf
+spark.sessionState
+while (!new java.io.File(settings.get("spark.pyspark.driver.python") + ".ids").exists) Thread.sleep(10)
+spark.stop()
+val next = org.apache.spark.sql.SparkSession.builder().config(settings).getOrCreate()
+println("table = " + next.sql("CREATE TABLE t (id INT) WITH ('bucket' = '-1')").count())
+Thread.sleep(2000)
+println("pythons = " + pythons)
+System.exit(0)
+"""
+
+
+def test_a_context_begins_while_python_starts_for_another(programs: Programs) -> None:
+    """The later context has its Python, and the first one's ends."""
+    python = programs.folder / "twice"
+    python.write_text(_NOTED.format(python=sys.executable))
+    python.chmod(0o755)
+    options = f"-w two-lake -c spark.pyspark.driver.python={python}"
+    ended = programs.run(f"spark-shell $(paimon-sql spark-options {options})", _TWO_CONTEXTS)
+    found = dict(re.findall(r"^(?:scala> )*(table|pythons) = (\w+)$", ended.out, re.M))
+    assert found == {"table": "0", "pythons": "1"}, ended.out + ended.err
+    assert len((programs.folder / "twice.ids").read_text().split()) == 2
+
+
 # settings of a program for Paimon's Java connector, with the jar exchanged
 _OF_JAVA = {
     "spark.jars": JAR,

@@ -14,6 +14,7 @@ import org.apache.spark.sql.classic.SparkSession;
 public final class Door {
   private static final String SETTING = "spark.paimon_sql.start";
   private static final Object LOCK = new Object();
+  private static final Object STARTING = new Object();  // one Python starts at a time
   private static Start last;  // guarded by LOCK; null before the first start, and after the error of the last one was raised
   private static volatile PythonProcess current;
 
@@ -25,9 +26,10 @@ public final class Door {
     Start(final SparkSession session) {
       super(new Callable() {
         public Object call() {
-          if (current != null) current.close();
-          current = PythonProcess.start(session, System.getenv());
-          return current;
+          synchronized (STARTING) {
+            if (current != null) current.close();
+            return begun(session, PythonProcess.start(session, System.getenv()));
+          }
         }
       });
       context = session.sparkContext();
@@ -77,6 +79,19 @@ public final class Door {
     beside.setContextClassLoader(Door.class.getClassLoader());
     beside.start();
     return last;
+  }
+
+  /** Python that has started, for the other calls. Ends it and raises if a later context has begun: nobody would end it. */
+  private static PythonProcess begun(SparkSession session, PythonProcess python) {
+    synchronized (LOCK) {
+      if (last == null || last.context == session.sparkContext()) {
+        current = python;
+        return python;
+      }
+    }
+    python.close();
+    throw new DoorException("Python did not start for a Spark context, because the program has another one since then. "
+      + "Use a session of the running context.", null);
   }
 
   /** Python for a session if it runs, else null. A stopped context has no use for its Python. */
