@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pyspark
 import pytest
-from pyhive import hive
 
 from tests.support.jvm_programs import JAR, Programs, programs_in
-from tests.support.ports import free_port, is_free
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -299,56 +294,3 @@ def _check_restart(found: dict[str, str]) -> None:
     assert "PAIMON_PYTHON_UNAVAILABLE" in found["killed"] and "ended with status" in found["killed"]
     assert found["after"] == "24"  # nothing half-written
     assert found["goes on"] == found["newSession goes on"] == "25"
-
-
-def test_sparks_own_thrift_server(programs: Programs) -> None:
-    """Clients of HiveServer2 as Spark starts it; Python is killed while one of them inserts."""
-    lake = programs.folder / "thrift-lake"
-    with programs.started(_thrift_server(programs, lake, port := free_port())) as server:
-        wait_until(lambda: not is_free(port) or server.poll() is not None, (programs.folder / "log").read_text)
-        wait_until(lambda: len(_pythons_of(server)) == 1)  # it starts before any statement
-        with _client(port, "ann") as ann, _client(port, "ben") as ben:
-            assert _asked(ann, "CREATE TABLE t (id BIGINT) WITH ('bucket' = '1', 'bucket-key' = 'id')") == []
-            _asked(ben, "INSERT INTO t VALUES (1), (2)")
-            assert _asked(ann, "SELECT id FROM t ORDER BY id") == [(1,), (2,)]
-            assert _asked(ben, "CALL sys.compact(table => 'default.t')") == [(True,)]
-            with ThreadPoolExecutor(1) as beside:
-                slow = "INSERT INTO t SELECT 3 + length(coalesce(reflect('java.lang.Thread', 'sleep', 5000L), ''))"
-                insert = beside.submit(_asked, ann, slow)
-                time.sleep(1)  # wherever the statement is then, nothing of it may be visible
-                killed = _python_of(server)
-                killed.kill()
-                outcome = insert.exception()
-            rows = _asked(ben, "SELECT id FROM t ORDER BY id")
-            assert rows[:2] == [(1,), (2,)] and (outcome is None) == (len(rows) == 3)
-            _asked(ann, "INSERT INTO t VALUES (9)")
-            assert (9,) in _asked(ben, "SELECT id FROM t")
-        python = _python_of(server)
-        assert python.pid != killed.pid
-    python.wait(600)
-
-
-def _thrift_server(programs: Programs, lake: Path, port: int) -> str:
-    options = programs.run(f"paimon-sql spark-options -w {lake}").out.replace("\n", " ")
-    server = "--class org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
-    return f"spark-submit {options} {server} --conf spark.hadoop.hive.server2.thrift.port={port} spark-internal"
-
-
-def _client(port: int, user: str) -> AbstractContextManager[hive.Connection]:
-    return hive.connect("127.0.0.1", port, username=user)
-
-
-def _asked(client: hive.Connection, statement: str) -> list[tuple[object, ...]]:
-    with client.cursor() as cursor:
-        cursor.execute(statement)
-        return cursor.fetchall() if cursor.description else []
-
-
-def _python_of(server: psutil.Process) -> psutil.Process:
-    (found,) = _pythons_of(server)
-    return found
-
-
-def _pythons_of(server: psutil.Process) -> list[psutil.Process]:
-    living = (child for child in server.children() if child.status() != psutil.STATUS_ZOMBIE)  # of bin/spark-class
-    return [child for child in living if "-c" in child.cmdline()]

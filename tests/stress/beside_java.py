@@ -1,11 +1,11 @@
-"""Commits and compactions at the same time as those of Paimon's Java engine on a local disk: what of them is lost.
+"""Commit and compact beside Paimon's Java engine on a local disk, and count what is lost.
 
     python -m tests.stress.beside_java [--seconds 150] [--writers 2] [--python 0] [--spark 0] [--java-threads 4]
 
 `--python` are processes that write by `paimon_sql.open_catalog`, without Spark. `--spark` are Spark sessions, each in a
-process of its own, that run INSERTs. Ours do not wait for the disk, so that commits meet the more often. Prints what
-became of the commits of both, and after how many milliseconds Java's rename replaced a snapshot of ours; the peer is
-Java, whose threads are counted as well.
+process of its own, that run INSERTs. Our writers do not wait for the disk: commits then meet more often. Prints how
+many commits of both succeeded, failed and were lost, and after how many milliseconds Java's rename replaced a snapshot
+of ours. Java is the peer, and `--java-threads` is the number of its threads.
 """
 
 from __future__ import annotations

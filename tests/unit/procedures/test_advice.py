@@ -314,7 +314,7 @@ def test_options_with_effect(options: dict[str, str], tmp_path: Path) -> None:
 
 
 def test_a_value_of_another_writer_is_passed_over() -> None:
-    """What an option of an unknown value does is not known, so nothing is said about the options beside it."""
+    """The effect of an unknown value is not known, so options beside it get no advice."""
     of_another = TableOptions({"lookup-compact.max-interval": "3", "changelog-producer": "unheard"})
     assert list(advise(replace(FIGURES, options=of_another))) == []
 

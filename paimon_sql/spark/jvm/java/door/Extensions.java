@@ -12,7 +12,7 @@ import scala.runtime.BoxedUnit;
 public class Extensions extends AbstractFunction1 {
   public Object apply(Object given) {
     SparkSessionExtensions extensions = (SparkSessionExtensions) given;
-    // for writers by path whose session is not the active one: Spark tells DefaultSource no session
+    // DefaultSource does not get the session of a writer by path, and uses the active one, which may be another
     SparkContext.getOrCreate().conf().setIfMissing("spark.sql.catalog.paimon_path", "paimon_sql.SparkCatalog");
     extensions.injectParser(new AbstractFunction2() {
       public Object apply(Object session, Object parser) { return DoorParser.of(session, parser); }
