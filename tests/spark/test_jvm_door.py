@@ -217,6 +217,29 @@ def test_a_context_begins_while_python_starts_for_another(programs: Programs) ->
     assert len((programs.folder / "twice.ids").read_text().split()) == 2
 
 
+def test_sessions_as_kyuubi_opens_them(programs: Programs) -> None:
+    """Kyuubi itself is not needed: its engine is a driver with a session for each connection."""
+    program = (ROOT / "tests" / "support" / "kyuubi_engine.scala").read_text("utf-8")
+    ended = programs.run("spark-shell $(paimon-sql spark-options -w kyuubi-lake)", program)
+    found = dict(re.findall(r"^(?:scala> |     \| )*(\w+(?: \w+)?) = (.*)$", ended.out, re.M))
+    expected = {
+        "schemas first": "default",
+        "own": "0,1,2,3",
+        "shared": "0,1,2,3",
+        "current": "db0,db1,db2,db3",
+        "iterator": "of 0,of 1,of 2,of 3",
+        "arrow": "true",
+        "schemas": "db0,db1,db2,db3,default",
+        "tables": "shared",
+        "columns": "id null,name a name",
+        "cancelled": "1",
+        "goes on": "2",
+        "error": "UNRESOLVED_COLUMN.WITH_SUGGESTION 42703",
+    }
+    assert {name: found.get(name) for name in expected} == expected, ended.out + ended.err
+    assert ended.status == 0
+
+
 # settings of a program for Paimon's Java connector, with the jar exchanged
 _OF_JAVA = {
     "spark.jars": JAR,
