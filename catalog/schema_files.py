@@ -49,8 +49,8 @@ from paimon_core.spec.paths import TablePaths, parse_schema_id
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
-from paimon_core.store.features import check_iceberg_catalogs
-from paimon_core.store.schemas import latest_schema, schema_ids
+from paimon_core.store.features import check_iceberg_catalogs, check_stays
+from paimon_core.store.schemas import latest_schema, load_schema, schema_ids
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import IcebergCatalogs, TableStore, Watcher
 from paimon_core.table import Table, storage_publisher
@@ -183,6 +183,7 @@ class SchemaFiles:
         return StagedTable(table, publish)
 
     def _stage_beside(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:
+        check_stays([schema], str(identifier), "replaced")
         suffix = new_suffix()
         beside = path + suffix
         staged = self.stage_create(replace(identifier, table=identifier.table + suffix), beside, schema)
@@ -281,11 +282,25 @@ class SchemaFiles:
             raise next(iter(errors.values()))
 
     def rename(self, source: str, target: str, identifier: Identifier) -> None:
-        """Rename the folder of a table. `identifier` is the table's new name. Raises `TableExistsError`."""
+        """Rename the folder of a table. `identifier` is the table's new name.
+
+        Raises `TableExistsError`, and `UnsupportedFeatureError` if rows contain paths."""
+        self.check_renamed(source)
         try:
             self.io.rename_dir(source, target)
         except (FileExistsError, AlreadyExistsError) as e:
             raise TableExistsError(f"The folder of table {identifier} already exists.") from e
+
+    def check_renamed(self, path: str) -> None:
+        """Raise `UnsupportedFeatureError` if the folder of a table cannot be renamed. A table that cannot be read can
+        be renamed.
+        """
+        for number in schema_ids(self.io, path):
+            try:
+                schema = load_schema(self.io, path, number)
+            except (PaimonError, FileNotFoundError):
+                continue
+            check_stays([schema], f"at {path}", "renamed")
 
     def alter(self, load: Callable[[], Table], changes: Sequence[SchemaChange]) -> None:
         """Publish the changed schema of a table.

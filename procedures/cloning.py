@@ -18,7 +18,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.branches import LENDING
 from paimon_core.store.ddl.option_changes import check_option_set
-from paimon_core.store.features import check_selectable
+from paimon_core.store.features import check_selectable, check_stays
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.schemas import create_schema, list_schemas
@@ -150,7 +150,10 @@ def _options(target_table_conf: str | None, prefer_file_format: str | None) -> d
 
 
 def _check_options(source: Table, options: Mapping[str, str]) -> None:
-    """Raise `InvalidOptionError` for an option that gives files of the source another meaning, as ALTER TABLE does."""
+    """Raise `InvalidOptionError` for an option that gives files of the source another meaning, as ALTER TABLE does.
+
+    Raises `UnsupportedFeatureError` if the files of the source cannot be copied."""
+    check_stays(list_schemas(source.store), source.name, "copied with its files")
     for key, value in options.items():
         check_option_set(source.schema, key, value)
 

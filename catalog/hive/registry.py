@@ -210,6 +210,8 @@ class EntryRegistry(KeptRegistry):
             taken, io = self._found(target), self.warehouse.storage(new)
             if taken is not None or (new != entry.location and io.exists(new)):
                 raise self._exists(target, taken)
+            if new != entry.location:
+                self._files(entry.location).check_renamed(entry.location)
             self._rename_entry(entry, target, new)
             if new != entry.location:
                 moving = replace(self._entry(target), moved_from=entry.location)

@@ -21,6 +21,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.ddl.new_schema import replacing_schema, same_partitions
 from paimon_core.store.ddl.schema_changes import SchemaChange
+from paimon_core.store.features import check_stays
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.folders import LOCATION
@@ -113,6 +114,7 @@ class ServerDefinitions:
         return StagedTable(replace(old, store=old.store.under(made, "")), publish)
 
     def _stage_beside(self, schema: TableSchema) -> StagedTable:
+        check_stays([schema], str(self.identifier), "replaced")
         tables, identifier, suffix = self.tables, self.identifier, new_suffix()
         beside = replace(identifier, table=identifier.table + suffix)
         aside = replace(identifier, table=identifier.table + suffix.replace("_replacing_", "_replaced_"))

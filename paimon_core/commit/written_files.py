@@ -7,14 +7,16 @@ files of a dead writer. A deleted file must not become part of a version: that v
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from paimon_core.commit.changes import CommitChange
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError
+from paimon_core.io.load import normalize
 from paimon_core.io.side_by_side import missing_paths
 from paimon_core.spec.manifest import FileKind
 from paimon_core.spec.paths import data_file_paths
+from paimon_core.store.blob.references import REFERENCES, read_references
 from paimon_core.store.indexes.index_files import index_path
 from paimon_core.store.table_store import TableStore
 
@@ -33,13 +35,16 @@ class WrittenFiles:
     def check(self) -> None:
         """Check that the files exist, if `known` is long ago. Each file costs a request.
 
-        Raises `CommitConflictError` if a file was deleted, `StorageError`.
+        Raises `CommitConflictError` if a file was deleted, also a pack of BLOBs that rows name, `StorageError`.
         """
         age = time.time() - self.known
         if 0 <= age < LONG_WRITE:
             return
         now, paths = time.time(), list(self._paths())
         missing = missing_paths(self.store.io, paths)
+        if not missing:
+            packs = list(self._packs(paths))
+            missing, paths = missing_paths(self.store.io, packs), paths + packs
         if missing:
             raise CommitConflictError(
                 f"Table {self.store.name}: {len(missing)} of {len(paths)} files of this write no longer exist, the "
@@ -48,6 +53,11 @@ class WrittenFiles:
                 "committed. Run the statement again, and run clean-ups with an age above the longest write."
             )
         self.known = now
+
+    def _packs(self, paths: Iterable[str]) -> Iterator[str]:
+        """Yield the packs that the rows of these files name."""
+        named = (p for p in paths if p.endswith(REFERENCES))
+        yield from sorted({normalize(pack) for p in named for pack in read_references(self.store.io, p)})
 
     def _paths(self) -> Iterator[str]:
         store = self.store

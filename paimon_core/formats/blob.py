@@ -123,9 +123,10 @@ class BlobFileWriter:
         ends = self.size + np.cumsum(_entry_lengths(values))
         return min(len(values), int(np.searchsorted(ends, target)) + 1)
 
-    def write(self, values: pa.Array, written: NDArray[np.bool_] | None = None) -> None:
-        """Append values. Values that are not marked as `written` are in older files."""
-        lengths = _entry_lengths(values)
+    def write(self, values: pa.Array, written: NDArray[np.bool_] | None = None) -> Lengths:
+        """Append values. Values that are not marked as `written` are in older files. Return the offset of each value
+        that is not NULL."""
+        lengths, before = _entry_lengths(values), self.size
         stored = values.drop_null().cast(pa.large_binary())
         sizes = lengths[lengths > 0].astype("<i8")
         tails = _entry_tails(stored, sizes)
@@ -138,6 +139,7 @@ class BlobFileWriter:
         empty = np.full(len(values), _NULL) if written is None else np.where(written, _NULL, _NOT_WRITTEN)
         self._lengths.append(np.where(lengths > 0, lengths, empty))
         self.row_count += len(values)
+        return before + np.cumsum(lengths) - lengths + _HEAD
 
     def close(self) -> int:
         """Finish the file, make it durable, and return its size in bytes."""

@@ -20,7 +20,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import DataType
 from paimon_core.store.ddl.constraints import check_takes_rows
 from paimon_core.store.external.other_folders import FilePlaces
-from paimon_core.store.features import check_selectable
+from paimon_core.store.features import check_selectable, check_stays
 from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter
@@ -32,12 +32,13 @@ def check_takes_files(source: TableStore, target: TableStore) -> None:
     """Raise `InvalidSchemaError` if a table cannot have the files of another table.
 
     Both must have the same keys, buckets and format, and the target must have all columns of the source. Raises
-    `UnsupportedFeatureError` if rows would get ids that other rows already have."""
+    `UnsupportedFeatureError` if rows would get ids that other rows already have, and for BLOBs in packs."""
     if target.options[ROW_TRACKING]:
         raise UnsupportedFeatureError(
             f"Table {target.name} cannot take the files of {source.name}: it has row tracking, and the files "
             "contain row ids that its own rows may have. Copy them to a new table, or INSERT the rows."
         )
+    check_stays(list_schemas(source), source.name, "copied with its files")
     given, taking = source.schema, target.schema
     check_takes_rows(given.options, taking.options, target.name)
     pairs = {
@@ -98,6 +99,7 @@ def copy_files(
     `FileNotFoundError`; files copied before the error stay in the target's folders as orphans.
     """
     check_selectable(source)
+    check_stays(list_schemas(source), source.name, "copied with its files")
     data: dict[tuple[bytes, int, int], list[DataFileMeta]] = defaultdict(list)
     index: dict[tuple[bytes, int], list[IndexFileMeta]] = defaultdict(list)
     paths: list[tuple[str, str]] = []

@@ -126,7 +126,7 @@ def _delete_keys(store: TableStore, task: KeyDeletes) -> WriteResult:
     keys = replace(files, fields=files.fields[: len(store.schema.key_fields)])
     key_types = [f.type for f in store.schema.key_fields]
     level = max([last_level(store.options), *(f.level for f in bucket.files)])
-    writer = DataFileWriter(store, files.bucket_dir, FileRole(level=level, source=FileSource.COMPACT))
+    writer = DataFileWriter(store, files.bucket_dir, FileRole(level=level, source=FileSource.COMPACT, stored=True))
     replaced: list[DataFileMeta] = []
     with on_failure(writer.abort):
         for section in sections(bucket.files, key_types):

@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import (
+    BLOB_DESCRIPTOR_FIELD,
+    BLOB_VIEW_FIELD,
     BUCKET,
     BUCKET_FUNCTION,
     CHANGELOG_PRODUCER,
     DATA_EVOLUTION,
+    DATA_FILE_EXTERNAL_PATHS,
     DATA_FILE_PREFIX,
     DELETION_VECTORS,
     DISABLED,
@@ -23,6 +26,7 @@ from paimon_core.options import (
     FILE_FORMAT_PER_LEVEL,
     ICEBERG_STORAGE,
     MERGE_ENGINE,
+    PK_CLUSTERING_OVERRIDE,
     QUERY_AUTH,
     SEQUENCE_FIELD,
     TARGET_FILE_SIZE,
@@ -32,6 +36,7 @@ from paimon_core.options import (
     is_in_iceberg_catalog,
 )
 from paimon_core.options.support import NEW, READ, WRITE, Feature, unsupported_values
+from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import Kind
 from paimon_core.store.table_store import TableStore
 
@@ -45,6 +50,7 @@ else:
 
 _OF_ALL: tuple[Option[Any], ...] = (BUCKET,)
 _OF_KEYS: tuple[Option[Any], ...] = (MERGE_ENGINE, CHANGELOG_PRODUCER)
+_ENGINES_WITH_PACKS = ("deduplicate", "partial-update", "first-row")
 _OF_WRITERS: tuple[Option[Any], ...] = (WRITE_ONLY, TARGET_FILE_SIZE, DATA_FILE_PREFIX)
 
 
@@ -98,16 +104,49 @@ def check_writable(store: TableStore) -> None:
         check_iceberg_catalogs(store)
     if not store.has_primary_key:
         return
-    blobs = [f.name for f in store.schema.fields if f.type.kind is Kind.BLOB]
-    if blobs:
-        raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be written: column {blobs[0]!r} is a BLOB. In tables with a primary key, this "
-            "version reads BLOBs but does not write them."
-        )
+    with _naming(store, "written"):
+        check_packs(store.schema, store.options)
     if store.options[BUCKET] == 0:
         raise UnsupportedFeatureError(
             f"Table {store.name} cannot be written: 'bucket' = '0' means no buckets; primary-key tables work with "
             "'bucket' = '-1', '-2', or '1' or more."
+        )
+
+
+def packed_columns(schema: TableSchema, options: TableOptions) -> list[str]:
+    """Return the BLOB columns with values in packs. Only tables with a primary key have them."""
+    inline = {*options[BLOB_DESCRIPTOR_FIELD], *options[BLOB_VIEW_FIELD]} if schema.primary_keys else ()
+    blobs = (f.name for f in schema.fields if f.type.kind is Kind.BLOB and schema.primary_keys)
+    return [name for name in blobs if name not in inline]
+
+
+def check_stays(schemas: Iterable[TableSchema], name: str, change: str) -> None:
+    """Raise `UnsupportedFeatureError` if the files of a table with these versions of its schema must not get other
+    paths. `change` is the participle of what would happen to the table."""
+    for schema in schemas:
+        for column in packed_columns(schema, TableOptions(schema.options)):
+            raise UnsupportedFeatureError(
+                f"Table {name} cannot be {change}: its rows contain the paths of the files with the values of BLOB "
+                f"column {column!r}. Create another table, and INSERT the rows."
+            )
+
+
+def check_packs(schema: TableSchema, options: TableOptions) -> None:
+    """Raise `InvalidOptionError` if the options of a table with a primary key do not go with BLOB columns in packs."""
+    packed = packed_columns(schema, options)
+    if not packed:
+        return
+    wrong = {
+        f"'{MERGE_ENGINE.key}' = '{options[MERGE_ENGINE]}'": options[MERGE_ENGINE] not in _ENGINES_WITH_PACKS,
+        f"'{CHANGELOG_PRODUCER.key}' = '{options[CHANGELOG_PRODUCER]}'": options[CHANGELOG_PRODUCER] != "none",
+        f"'{DATA_FILE_EXTERNAL_PATHS.key}'": bool(options[DATA_FILE_EXTERNAL_PATHS]),
+        f"'{PK_CLUSTERING_OVERRIDE.key}' = 'true'": options[PK_CLUSTERING_OVERRIDE],
+    }
+    for setting in (s for s, is_wrong in wrong.items() if is_wrong):
+        raise InvalidOptionError(
+            f"Column {packed[0]!r} is a BLOB. In a table with a primary key, BLOBs do not go with {setting}: merge "
+            f"engines {', '.join(_ENGINES_WITH_PACKS)} without a changelog producer, external paths and "
+            f"'{PK_CLUSTERING_OVERRIDE.key}' have BLOBs. Change the option, or make the column plain BINARY."
         )
 
 

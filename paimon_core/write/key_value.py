@@ -54,7 +54,7 @@ class KeyValueWriter:
 
     Sequence numbers count rows in order of arrival: the last row of a key wins. `once`: a row must not be changed
     twice, as in a MERGE. `base` is the base for assigning dynamic buckets; without it, buckets fill less evenly.
-    `FileRows` explains `counted`, and a `sequence_start` of None.
+    `FileRows` explains `counted`, and a `sequence_start` of None. BLOBs of `counted` rows are descriptors, which stay.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class KeyValueWriter:
             self._dynamic = assign(store, base or AssignmentBase(latest_snapshot(store)))
         else:
             self._fixed = BucketFunction.of(store)
-        self._writers = BucketWriters(store, FileRole(), buckets)
+        self._writers = BucketWriters(store, FileRole(stored=counted), buckets)
         self._changelog = BucketWriters(changelog_store(store), FileRole(), buckets) if takes_input(store) else None
         self._buffer = WriteBuffer(self._order, store.options[WRITE_BUFFER_SIZE])
         self._spilled = SpilledRuns(store.options)

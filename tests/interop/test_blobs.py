@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PySparkException
 
+from paimon_core.store.blob.references import decode_references, encode_references
 from tests.interop.engines import ENGINES, Engines, other
 
 COMPACT = "CALL sys.compact(table => "
@@ -78,23 +78,50 @@ def test_descriptors(engines: Engines, tmp_path: Path) -> None:
     engines.both("SELECT * FROM u", [[1, content], [2, content]])
 
 
-def test_values_of_keyed_tables_in_packs(engines: Engines) -> None:
-    keyed = "'primary-key' = 'k', 'bucket' = '1', 'write-only' = 'true'"
-    engines.run(
-        "java",
-        f"CREATE TABLE t (k INT, pic BINARY COMMENT '__BLOB_FIELD', name STRING) TBLPROPERTIES ({keyed})",
-        "INSERT INTO t VALUES (1, X'0102', 'a'), (2, NULL, 'b'), (3, X'', 'c')",
-        "INSERT INTO t VALUES (1, X'05060708', 'z'), (4, X'0A', 'd')",
-    )
+KEYED = "'primary-key' = 'k', 'bucket' = '1', 'write-only' = 'true'"
+
+
+@pytest.mark.parametrize("first", ENGINES)
+def test_values_of_keyed_tables_in_packs(engines: Engines, first: str) -> None:
+    second = other(first)
+    create = "CREATE TABLE t (k INT, pic BINARY COMMENT '__BLOB_FIELD', name STRING)"
+    engines.run(first, f"{create} TBLPROPERTIES ({KEYED}, 'blob.target-file-size' = '20 b')")
+    engines.both("SELECT fields, get_json_object(options, '$.blob-field') AS blobs FROM `t$schemas`")
+    engines.run(first, "INSERT INTO t VALUES (1, X'0102', 'a'), (2, NULL, 'b'), (3, X'', 'c')")
+    engines.run(second, "INSERT INTO t VALUES (1, X'05060708', 'z'), (4, X'0A', 'd')")
     rows = [[1, "x:05060708", "z"], [2, None, "b"], [3, "x:", "c"], [4, "x:0a", "d"]]
-    engines.both("SELECT * FROM t ORDER BY k", rows)
+    query = "SELECT * FROM t ORDER BY k"
+    engines.both(query, rows)
     engines.both("SELECT rowkind, k, pic FROM `t$audit_log` ORDER BY k")
+    files = "SELECT level, record_count, null_value_counts, min_value_stats FROM `t$files` ORDER BY record_count"
+    engines.both(files)
     assert engines.rows("ours", "SELECT pic FROM t WHERE k = 4") == [["x:0a"]]
-    for statement in ("INSERT INTO t VALUES (9, X'09', 'n')", "DELETE FROM t WHERE k = 1", f"{COMPACT}'t')"):
-        with pytest.raises(PySparkException, match="'pic' is a BLOB"):
-            engines.run("ours", statement.replace("'t'", f"'{engines.database}.t'"))
-    engines.run("java", f"{COMPACT}'{engines.database}.t')")
-    engines.both("SELECT * FROM t ORDER BY k", rows)
+    for engine in (second, first):
+        engines.run(engine, f"DELETE FROM t WHERE k = {4 if engine == second else 2}")
+        engines.run(engine, "UPDATE t SET name = 'new' WHERE k = 3")
+        engines.run(engine, f"{COMPACT}'{engines.database}.t')")
+        rows = [[k, pic, "new" if k == 3 else name] for k, pic, name in rows if k != (4 if engine == second else 2)]
+        engines.both(query, rows)
+        engines.both(files)
+        for (path,) in engines.rows("ours", "SELECT file_path FROM `t$files`"):
+            bytes_of_both = Path(f"{path}.blobref").read_bytes()
+            assert encode_references(decode_references(path, bytes_of_both)) == bytes_of_both
+    engines.run(second, "INSERT OVERWRITE t VALUES (7, X'77', 'o')")
+    engines.both(query, [[7, "x:77", "o"]])
+
+
+@pytest.mark.parametrize("first", ENGINES)
+def test_packs_of_postponed_and_dynamic_buckets(engines: Engines, first: str) -> None:
+    second = other(first)
+    columns = "k INT, pic BINARY COMMENT '__BLOB_FIELD', p STRING"
+    for name, bucket in (("postponed", -2), ("dynamic", -1)):
+        options = f"'primary-key' = 'p,k', 'bucket' = '{bucket}'"
+        engines.run(first, f"CREATE TABLE {name} ({columns}) PARTITIONED BY (p) TBLPROPERTIES ({options})")
+        engines.run(first, f"INSERT INTO {name} VALUES (1, X'01', 'a'), (2, X'02', 'b')")
+        engines.run(second, f"INSERT INTO {name} VALUES (1, X'11', 'a'), (3, X'03', 'b')")
+        engines.run(second, f"{COMPACT}'{engines.database}.{name}')")
+        rows = [[1, "x:11", "a"], [2, "x:02", "b"], [3, "x:03", "b"]]
+        engines.both(f"SELECT * FROM {name} ORDER BY k", rows)
 
 
 def test_functions(engines: Engines) -> None:

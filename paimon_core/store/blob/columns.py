@@ -12,24 +12,23 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError, DataFileMissingError
 from paimon_core.formats.blob import BlobFile
 from paimon_core.options import BLOB_AS_DESCRIPTOR, BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD, TableOptions
-from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, Kind
+from paimon_core.store.blob.values import descriptors
 from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.table_store import TableStore
 
 
 def blob_file_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
-    """The columns with values in files of their own."""
+    """The columns with values in files of their own: `.blob` files, or packs in a table with a primary key."""
     inline = {*options[BLOB_DESCRIPTOR_FIELD], *options[BLOB_VIEW_FIELD]}
     return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name not in inline)
 
@@ -75,12 +74,8 @@ def blob_column(
 
 def _descriptors(file: BlobFile, start: int, count: int) -> Iterator[pa.Array]:
     """Yield descriptors of the values of some rows."""
-    spans = np.stack([part[start : start + count] for part in file.spans], axis=1).astype("<i8")
-    bounds = pa.py_buffer(np.arange(count + 1, dtype=np.int32) * spans.itemsize * 2)
-    tails = pa.Array.from_buffers(pa.binary(), count, [None, bounds, pa.py_buffer(np.ascontiguousarray(spans))])
-    head = BlobDescriptor(file.path).encode()[: -spans.itemsize * 2]
-    found = pc.binary_join_element_wise(pa.scalar(head, pa.binary()), tails, pa.scalar(b"", pa.binary()))
-    yield pc.if_else(pa.array(spans[:, 1] >= 0), found, None)
+    starts, lengths = (part[start : start + count] for part in file.spans)
+    yield descriptors(file.path, starts, lengths)
 
 
 def _open(store: TableStore, path: str, row_count: int) -> BlobFile:

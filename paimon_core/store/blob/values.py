@@ -132,6 +132,22 @@ def is_descriptor(values: pa.Array) -> NDArray[np.bool_]:
     return found
 
 
+def files_named(values: pa.Array) -> set[str]:
+    """Return the URIs of the files that descriptors refer to. Raises `InvalidDataError` for an invalid descriptor."""
+    heads, _, _ = _parts(values.filter(pa.array(is_descriptor(values))))
+    return {BlobDescriptor.of_head(head).uri for head in pc.unique(heads).to_pylist()}
+
+
+def descriptors(path: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
+    """Return descriptors of parts of a file, with NULL for the length -1."""
+    spans = np.ascontiguousarray(np.stack([starts, lengths], axis=1).astype("<i8"))
+    bounds = pa.py_buffer(np.arange(len(spans) + 1, dtype=np.int32) * TAIL_SIZE)
+    tails = pa.Array.from_buffers(pa.binary(), len(spans), [None, bounds, pa.py_buffer(spans)])
+    head = BlobDescriptor(path).encode()[:-TAIL_SIZE]
+    found = pc.binary_join_element_wise(pa.scalar(head, pa.binary()), tails, pa.scalar(b"", pa.binary()))
+    return pc.if_else(pa.array(lengths >= 0), found, None)
+
+
 def check_descriptors(name: str, values: pa.Array) -> None:
     """Raise `InvalidDataError` if a value of a descriptor column is not a descriptor."""
     if (validity(values) & ~is_descriptor(values)).any():

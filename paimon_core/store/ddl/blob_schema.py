@@ -7,6 +7,7 @@ names the column, too. Source: documentation, "Blob Storage".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,9 @@ from paimon_core.options import (
     BLOB_FIELD,
     BLOB_VIEW_FIELD,
     DATA_EVOLUTION,
+    IGNORE_DELETE,
+    MERGE_ENGINE,
+    SEQUENCE_FIELD,
     Option,
     TableOptions,
     names,
@@ -23,6 +27,7 @@ from paimon_core.options import (
 from paimon_core.spec.kinds import BINARIES
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType
+from paimon_core.store.features import check_packs
 
 _DIRECTIVES = {
     "__BLOB_FIELD": BLOB_FIELD,
@@ -30,6 +35,8 @@ _DIRECTIVES = {
     "__BLOB_VIEW_FIELD": BLOB_VIEW_FIELD,
 }
 _UNSUPPORTED = "__BLOB_VIEW_FIELD"
+_SEQUENCE_GROUP = re.compile(r"fields\.(?P<columns>.+)\.sequence-group")
+_DEFAULT_FUNCTION = "fields.default-aggregate-function"
 _BINARIES = BINARIES | {Kind.BLOB}
 _OPTIONS = tuple(_DIRECTIVES.values())
 
@@ -93,11 +100,7 @@ def check_blobs(schema: TableSchema, options: TableOptions) -> None:
         )
     if not blobs:
         return
-    if schema.primary_keys:
-        raise UnsupportedFeatureError(
-            f"Column {blobs[0]!r} is a BLOB, which this version does not support in tables with a primary key."
-        )
-    if not options[DATA_EVOLUTION]:
+    if not schema.primary_keys and not options[DATA_EVOLUTION]:
         raise InvalidOptionError(
             f"Data evolution config must enabled for table with BLOB type column {blobs[0]!r}: set "
             f"'{DATA_EVOLUTION.key}' = 'true' and 'row-tracking.enabled' = 'true'."
@@ -107,6 +110,36 @@ def check_blobs(schema: TableSchema, options: TableOptions) -> None:
     parts = [b for b in blobs if b in schema.partition_keys]
     if parts:
         raise InvalidSchemaError(f"The BLOB type column {parts[0]!r} can not be part of partition keys.")
+    if schema.primary_keys:
+        _check_keyed(schema, options, blobs)
+
+
+def _check_keyed(schema: TableSchema, options: TableOptions, blobs: Sequence[str]) -> None:
+    """Check the BLOB columns of a table with a primary key. Deleted rows in its files have no BLOB values."""
+    check_packs(schema, options)
+    roles = {
+        "primary key": schema.primary_keys,
+        "bucket key": schema.bucket_keys,
+        "sequence field": options[SEQUENCE_FIELD],
+    }
+    for role, columns in roles.items():
+        for name in (b for b in blobs if b in columns):
+            raise InvalidSchemaError(f"The BLOB column {name!r} cannot be in the {role} of a table.")
+    if options[MERGE_ENGINE] != "partial-update":
+        return
+    values = options.values
+    for key, ordered in values.items():
+        group = _SEQUENCE_GROUP.fullmatch(key)
+        for name in (b for b in blobs if group and b in names(group["columns"])):
+            raise InvalidOptionError(f"The BLOB column {name!r} cannot order a sequence group, as in {key!r}.")
+        for name in (b for b in blobs if group and b in names(ordered) and not options[IGNORE_DELETE]):
+            function = values.get(f"fields.{name}.aggregate-function") or values.get(_DEFAULT_FUNCTION)
+            ignores = values.get(f"fields.{name}.ignore-retract", "").strip().lower() == "true"
+            if name not in options[BLOB_DESCRIPTOR_FIELD] and function not in (None, "last_value") and not ignores:
+                raise InvalidOptionError(
+                    f"The BLOB column {name!r} cannot have the aggregate function {function!r}: deleted rows do not "
+                    f"keep their BLOB values. Set 'fields.{name}.ignore-retract' = 'true' to ignore deleted rows."
+                )
 
 
 def check_not_renamed(field: DataField) -> None:

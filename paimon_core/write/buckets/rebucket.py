@@ -95,7 +95,7 @@ def _divided(store: TableStore, messages: Sequence[CommitMessage], latest: Snaps
     buckets."""
     store = as_stored_times(store)
     assign = DynamicBuckets(store, AssignmentBase(latest, tasks=1))
-    rows = BucketWriters(store, FileRole(), store.options[BUCKET])
+    rows = BucketWriters(store, FileRole(stored=True), store.options[BUCKET])
     changes = BucketWriters(changelog_store(store), FileRole(), store.options[BUCKET])
     with on_failure(rows.abort), on_failure(changes.abort):
         _divide(store, messages, lambda m: m.new_files, assign, rows)

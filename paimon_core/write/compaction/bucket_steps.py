@@ -170,7 +170,7 @@ class BucketCompaction:
         self.result.after.append(replace(file, level=self._unit.output_level))
 
     def _rewrite(self, step: Rewrite) -> None:
-        role = FileRole(level=self._unit.output_level, source=FileSource.COMPACT)
+        role = FileRole(level=self._unit.output_level, source=FileSource.COMPACT, stored=True)
         writer = DataFileWriter(self._store, self._files.bucket_dir, role)
         self._writers.append(writer)
         for section in step.sections:

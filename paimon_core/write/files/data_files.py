@@ -39,6 +39,7 @@ from paimon_core.store.file_fields import file_fields
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.files.blob_files import BlobColumnWriter
 from paimon_core.write.files.new_paths import NewPaths
+from paimon_core.write.files.packs import PackedColumns
 from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_index
 
 ROW_GROUP_ROWS = 1_000_000
@@ -53,8 +54,8 @@ class FileRole:
     number.
 
     `columns` are the names of the files' columns, or None for all columns of the table. If `has_vectors`, they are
-    VECTOR columns that get files of their own. `stored`: the rows were in the table before, so that no BLOB value is a
-    descriptor, whatever its bytes are.
+    VECTOR columns that get files of their own. `stored`: the rows were in the table before. Their BLOB values stay as
+    they are: the values themselves, whatever their bytes are, or descriptors in tables with a primary key.
     """
 
     level: int = 0
@@ -96,7 +97,7 @@ class DataFileWriter:
     """Writes the files of one bucket. Rows come as batches of `file_fields`, in key order if the table has a primary
     key.
 
-    BLOB columns go to separate files, and VECTOR columns by `vector.file.format`. In `finished`, the list of closed
+    BLOB values go to separate files, and VECTOR columns by `vector.file.format`. In `finished`, the list of closed
     files, they follow their data file. `buffered` is the size in bytes of the rows that do not fill a row group yet.
     """
 
@@ -106,6 +107,7 @@ class DataFileWriter:
         fields = file_fields(store) if role.columns is None else written_fields(store, role.columns)
         self._incoming = arrow_schema(fields)
         blobs = [f for f in blob_file_fields(store.schema, store.options) if f in fields]
+        blobs, packed = ([], blobs) if store.has_primary_key else (blobs, [])
         apart = () if role.has_vectors else vector_file_fields(store.schema, store.options)
         vectors = [f.name for f in apart if f in fields]
         fields = tuple(f for f in fields if f not in blobs and f.name not in vectors)
@@ -121,6 +123,7 @@ class DataFileWriter:
             self._target = store.options[VECTOR_TARGET_FILE_SIZE] or 10 * self._target
         self._own_ending = self._ending = file_ending(self._options)
         self._blobs = [BlobColumnWriter(store, f, self._paths_to_come, self._target, stored=role.stored) for f in blobs]
+        self._packed = PackedColumns(store, packed, self._paths_to_come, self._target, stored=role.stored)
         of_vectors = replace(role, columns=tuple(vectors), has_vectors=True)
         self._vectors = DataFileWriter(store, bucket_dir, of_vectors) if vectors else None
         self._next_sequence = role.sequence_start
@@ -171,6 +174,7 @@ class DataFileWriter:
         """End the open file. The next rows begin a new file."""
         self._write_pending()
         self._close()
+        self._packed.close()
 
     def abort(self) -> None:
         """Delete everything written, as far as possible."""
@@ -179,6 +183,7 @@ class DataFileWriter:
             self._file = None
         for blob in self._blobs:
             blob.abort()
+        self._packed.abort()
         if self._vectors is not None:
             self._vectors.abort()
         for path in self._paths:
@@ -187,12 +192,13 @@ class DataFileWriter:
         self._pending, self._pending_rows, self._pending_bytes, self.finished = [], 0, 0, []
 
     def _without_parts(self, part: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the columns of the data file. BLOB columns are written immediately, so that they are not buffered;
+        """Return the columns of the data file. BLOB values are written immediately, so that they are not buffered;
         VECTOR columns with files of their own go to their writer."""
         for field in self._described:
             check_descriptors(field.name, part.column(field.name))
         for blob in self._blobs:
             blob.write(part.column(blob.name))
+        part = self._packed.packed(part)
         if self._vectors is not None:
             self._vectors.write(part.select(self._vectors._schema.names))
         return part.select(self._schema.names) if self._blobs or self._vectors is not None else part
@@ -218,6 +224,7 @@ class DataFileWriter:
         contents = self._contents_of(self._pending)
         self._contents = self._contents.followed_by(contents) if self._contents else contents
         self._file.write(stored)
+        self._packed.note(self._pending)
         if self._index is not None:
             self._index.add(rows)
         self._pending, self._pending_rows, self._pending_bytes = [], 0, 0
@@ -245,10 +252,11 @@ class DataFileWriter:
         meta = self._meta(written, self._contents)
         self._file = self._contents = None
         self._room = self._most_rows
+        folder = written.path.rpartition("/")[0]
         if self._index is not None:
-            folder = written.path.rpartition("/")[0]
             meta, self._index = with_file_index(self._store, folder, meta, self._index.bodies()), None
             self._paths += [f"{folder}/{name}" for name in meta.extra_files]
+        meta = self._packed.with_references(folder, meta)
         self.finished += [meta, *(file for blob in self._blobs for file in blob.roll()), *self._rolled_vectors()]
 
     def _rolled_vectors(self) -> list[DataFileMeta]:

@@ -11,12 +11,11 @@ import pyarrow as pa
 import pytest
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import InvalidDataError, NotAllowedError, UnsupportedFeatureError
+from paimon_core.errors import InvalidDataError, NotAllowedError
 from paimon_core.formats.blob import BlobFile, BlobFileWriter
 from paimon_core.io.local import LocalFileIO
 from paimon_core.scan import described_blobs
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
-from paimon_core.scan.read import read_split
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.types import BYTES, INT
 from paimon_core.store.allowed import Allowed
@@ -127,11 +126,3 @@ def test_damaged_descriptors_are_refused(tmp_path: Path, says: str) -> None:
     table = keyed_table(tmp_path, [(1, good), (2, wrong)])
     with pytest.raises(InvalidDataError, match=says):
         read(table)
-
-
-def test_nothing_is_written_to_them(tmp_path: Path) -> None:
-    table = keyed_table(tmp_path, [(1, None)])
-    with pytest.raises(UnsupportedFeatureError, match="'pic' is a BLOB"):
-        table.commit([], CommitInfo(user="tester"))
-    split = table.plan(table.latest_snapshot()).splits[0]
-    assert [b.num_rows for b in read_split(table.store, split, ["k"])] == [1]

@@ -90,11 +90,49 @@ def test_what_tables_with_blobs_need() -> None:
         new_table_schema([column("a")], options=EVOLVES | {"blob-field": "a"})
     with pytest.raises(InvalidSchemaError, match="can not be part of partition keys"):
         table(column("a"), partition_keys=("a",), blob_field="a")
-    keyed = {"blob-field": "a", "bucket": "1"}
-    with pytest.raises(UnsupportedFeatureError, match="tables with a primary key"):
-        new_table_schema([column("k", INT), column("a")], options=keyed, primary_keys=("k",))
     schema = table(column("a"), blob_field="a")
     assert replace(schema, options=EVOLVES) != schema
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, ""),
+        ({"merge-engine": "partial-update", "fields.n.sequence-group": "a"}, ""),
+        ({"merge-engine": "first-row"}, ""),
+        ({"merge-engine": "aggregation"}, "do not go with 'merge-engine' = 'aggregation'"),
+        ({"changelog-producer": "input"}, "do not go with 'changelog-producer' = 'input'"),
+        ({"data-file.external-paths": "/x"}, "do not go with 'data-file.external-paths'"),
+        ({"sequence.field": "a"}, "cannot be in the sequence field"),
+        ({"primary-key": "k,a"}, "cannot be in the primary key"),
+        ({"merge-engine": "partial-update", "fields.a.sequence-group": "n"}, "cannot order a sequence group"),
+        (
+            {
+                "merge-engine": "partial-update",
+                "fields.n.sequence-group": "a",
+                "fields.a.aggregate-function": "last_non_null_value",
+            },
+            "cannot have the aggregate function 'last_non_null_value'",
+        ),
+        (
+            {
+                "merge-engine": "partial-update",
+                "fields.n.sequence-group": "a",
+                "fields.a.aggregate-function": "last_non_null_value",
+                "fields.a.ignore-retract": "true",
+            },
+            "",
+        ),
+    ],
+)
+def test_what_tables_with_blobs_and_a_primary_key_need(options: dict[str, str], said: str) -> None:
+    given = {"blob-field": "a", "bucket": "1", "primary-key": "k"} | options
+    columns = [column("k", INT), column("a"), column("n", INT)]
+    if not said:
+        assert new_table_schema(columns, options=given).fields[1].type == BLOB
+        return
+    with pytest.raises((InvalidOptionError, InvalidSchemaError), match=said):
+        new_table_schema(columns, options=given)
 
 
 @pytest.mark.parametrize("comment", ["__BLOB_VIEW_FIELD", "__BLOB_VIEW_FIELD; seen"])

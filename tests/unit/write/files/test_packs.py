@@ -1,0 +1,278 @@
+"""Writing BLOBs of tables with a primary key: packs, `.blobref` files, and compactions that copy descriptors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from paimon_core.commit.draft import CommitInfo
+from paimon_core.commit.written_files import LONG_WRITE
+from paimon_core.errors import CommitConflictError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.formats.blob import BlobFile
+from paimon_core.io.local import LocalFileIO
+from paimon_core.lsm.strategy import Strategy
+from paimon_core.maintenance.copying import copy_files
+from paimon_core.scan.read import read_split
+from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.types import BYTES, INT
+from paimon_core.store.blob.references import decode_references
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.manifests import live_files
+from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.schemas import create_schema
+from paimon_core.store.table_store import TableStore
+from paimon_core.table import Table
+from paimon_core.write import key_value
+from paimon_core.write.files import packs
+from paimon_core.write.writer import open_writer
+from paimon_sql.catalog.load import load_catalog
+from tests.support.examples import examples
+from tests.support.executors import TextExecutor
+from tests.support.stored import T, compact
+from tests.support.tables import fields
+
+INFO = CommitInfo(user="tester")
+Rows = Mapping[int, tuple[bytes | None, bytes | None]]
+
+
+def new_table(root: Path, **options: str) -> Table:
+    """k INT, and the BLOB columns v and w."""
+    spelled = {k.replace("__", ".").replace("_", "-"): o for k, o in options.items()}
+    given = {"bucket": "1", "blob-field": "v,w", "write-only": "true"} | spelled
+    path = f"{root}/db.db/t"
+    schema = new_table_schema(fields(k=INT, v=BYTES, w=BYTES), primary_keys=("k",), options=given)
+    assert create_schema(LocalFileIO(), path, schema)
+    return Table(TableStore.of(LocalFileIO(), path, schema))
+
+
+def write(table: Table, rows: Rows, kind: int = 0) -> None:
+    writer = open_writer(table.store, sequence_start=table.max_sequence_number() + 1)
+    v, w = (pa.array([r[i] for r in rows.values()], pa.binary()) for i in (0, 1))
+    columns = [pa.array(list(rows), pa.int32()), v, w, pa.array([kind] * len(rows), pa.int8())]
+    try:
+        writer.write(pa.record_batch(columns, names=["k", "v", "w", "_VALUE_KIND"]))
+        table.commit_or_abort(writer.finish(), INFO)
+    except BaseException:
+        writer.abort()
+        raise
+
+
+def read(table: Table) -> Rows:
+    splits = table.plan(table.latest_snapshot()).splits
+    batches = (b for s in splits for b in read_split(table.store, s, ["k", "v", "w"]))
+    return {row["k"]: (row["v"], row["w"]) for batch in batches for row in batch.to_pylist()}
+
+
+def files(table: Table) -> dict[str, DataFileMeta]:
+    """The live data files by path."""
+    entries = live_files(table.store, table.latest_snapshot()).values()
+    return {f"{table.store.bucket_dir(e.partition, e.bucket)}/{e.file.file_name}": e.file for e in entries}
+
+
+def packs_of(table: Table) -> set[str]:
+    """The packs that live files name. Each file with live rows names what they need, and all of them are there."""
+    found = set[str]()
+    for path, file in files(table).items():
+        (name,) = file.extra_files
+        assert name == f"{file.file_name}.blobref"
+        named = decode_references(f"{path}.blobref", Path(f"{path}.blobref").read_bytes())
+        assert all(Path(p).exists() for p in named)
+        found |= named
+    return found
+
+
+def on_disk(table: Table) -> set[str]:
+    return set(map(str, Path(table.store.root).rglob("*.managed.blob")))
+
+
+VALUE = st.one_of(st.none(), st.binary(max_size=30))
+ROWS = st.dictionaries(st.integers(0, 9), st.tuples(VALUE, VALUE), min_size=1, max_size=6)
+STEPS = st.lists(
+    st.one_of(st.tuples(st.just("write"), ROWS), st.tuples(st.just("delete"), ROWS), st.just(("compact", {}))),
+    min_size=1,
+    max_size=7,
+)
+
+
+@settings(
+    max_examples=examples(40),
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    steps=STEPS,
+    engine=st.sampled_from(["deduplicate", "partial-update", "first-row"]),
+    bucket=st.sampled_from(["1", "-1"]),
+    vectors=st.booleans(),
+    size=st.sampled_from(["1 b", "60 b", "1 mb"]),
+)
+def test_rows_change_as_in_a_model(
+    tmp_path_factory: pytest.TempPathFactory,
+    steps: Sequence[tuple[str, Rows]],
+    engine: str,
+    bucket: str,
+    vectors: bool,
+    size: str,
+) -> None:
+    options = {"merge_engine": engine, "bucket": bucket, "blob__target_file_size": size}
+    if engine == "deduplicate":
+        options["deletion_vectors__enabled"] = str(vectors).lower()
+    table = new_table(tmp_path_factory.mktemp("t"), **options)
+    model: dict[int, tuple[bytes | None, bytes | None]] = {}
+    for step, rows in steps:
+        before = on_disk(table)
+        if step == "compact":
+            compact(table)
+            assert on_disk(table) == before  # descriptors were copied, not values
+        elif step == "write":
+            write(table, rows)
+            for k, (v, w) in rows.items():
+                old = model.get(k)
+                if engine == "partial-update" and old is not None:
+                    model[k] = (old[0] if v is None else v, old[1] if w is None else w)
+                elif old is None or engine != "first-row":
+                    model[k] = (v, w)
+        elif engine == "deduplicate":
+            write(table, rows, kind=3)
+            assert on_disk(table) == before  # deleted rows have no values
+            for k in rows:
+                model.pop(k, None)
+        assert packs_of(table) <= on_disk(table)
+    compact(table)
+    assert read(table) == model
+    values = {p: BlobFile.open(LocalFileIO(), p) for p in packs_of(table)}
+    assert all((file.lengths > 0).all() for file in values.values())
+
+
+def test_the_files_of_a_write(tmp_path: Path) -> None:
+    table = new_table(tmp_path, blob__target_file_size="40 b")
+    write(table, {1: (b"one", None), 2: (b"x" * 50, b"two"), 3: (None, None), 4: (b"four", b"")})
+    names = sorted(p.rpartition("/")[2] for p in on_disk(table))
+    (file,) = files(table).values()
+    uuid = file.file_name[5:41]
+    assert {n[:41] for n in names} == {f"data-{uuid}"} and len(names) == 3  # two of v, one of w
+    assert packs_of(table) == on_disk(table)
+    described = Table(table.store.with_options({"blob-as-descriptor": "true"}))
+    first = BlobDescriptor.decode(read(described)[1][0] or b"")
+    assert (first.offset, first.length) == (4, 3)
+    assert Path(first.uri).read_bytes()[4:7] == b"one"
+
+
+def test_values_that_descriptors_name_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packs, "_MOST_BYTES", 5)
+    table = new_table(tmp_path)
+    write(table, {1: (b"one", b"1"), 2: (b"two", None)})
+    described = read(Table(table.store.with_options({"blob-as-descriptor": "true"})))
+    other = new_table(tmp_path / "other")
+    plain = Path(other.store.root, "file")
+    plain.write_bytes(b"content")
+    write(other, {9: (BlobDescriptor(str(plain)).encode(), None)})
+    plain.unlink()
+    assert read(other) == {9: (b"content", None)}
+    write(table, {k + 10: row for k, row in described.items()})
+    assert read(table)[11] == (b"one", b"1")
+    assert len(on_disk(table)) == 4
+    with pytest.raises(InvalidDataError, match="no such file"):
+        write(table, {7: (BlobDescriptor(f"{table.store.root}/none").encode(), None)})
+    assert len(on_disk(table)) == 4
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = new_table(tmp_path)
+
+    def fail(*_: object) -> bytes:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(packs, "encode_references", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write(table, {1: (b"one", b"1")})
+    assert not list(Path(table.store.root).rglob("data-*"))
+
+
+def test_a_full_buffer_is_spilled_with_its_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = new_table(tmp_path, write_buffer_size="1 kb")
+    rows = {k: (bytes([k]) * 500, None) for k in range(50)}
+    writer = key_value.KeyValueWriter(table.store, 0)
+    for k, (v, _) in reversed(rows.items()):
+        columns = [pa.array([k], pa.int32()), pa.array([v], pa.binary()), pa.nulls(1, pa.binary())]
+        writer.write(pa.record_batch(columns, names=["k", "v", "w"]))
+    table.commit_or_abort(writer.finish(), INFO)
+    assert read(table) == rows
+
+
+def test_postponed_rows_keep_their_packs(tmp_path: Path) -> None:
+    table = new_table(tmp_path, bucket="-2")
+    write(table, {1: (b"one", b"1"), 2: (b"two", None)})
+    written = on_disk(table)
+    assert all("/bucket-postpone/" in p for p in written) and packs_of(table) == written
+    moves = table.bucket_moves(TextExecutor(), "test")
+    table.commit(moves.compact(PartitionFilter(()), Strategy.FULL), INFO)
+    assert read(table) == {1: (b"one", b"1"), 2: (b"two", None)}
+    assert packs_of(table) == on_disk(table) == written
+
+
+def test_deletes_of_columns_that_cannot_be_null(tmp_path: Path) -> None:
+    path = f"{tmp_path}/db.db/t"
+    given = {"bucket": "1", "blob-field": "v", "write-only": "true"}
+    columns = fields(k=INT, v=BYTES.with_nullable(False), w=BYTES)
+    schema = new_table_schema(columns, primary_keys=("k",), options=given)
+    assert create_schema(LocalFileIO(), path, schema)
+    table = Table(TableStore.of(LocalFileIO(), path, schema))
+    write(table, {1: (b"one", None), 2: (b"two", None)})
+    write(table, {2: (b"two", None)}, kind=3)
+    assert read(table) == {1: (b"one", None)}
+    compact(table)
+    assert read(table) == {1: (b"one", None)}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"changelog-producer": "lookup"},
+        {"merge-engine": "aggregation"},
+        {"data-file.external-paths": "/elsewhere"},
+    ],
+)
+def test_writers_check_options_of_one_use(tmp_path: Path, options: dict[str, str]) -> None:
+    table = new_table(tmp_path)
+    table.check_writable()
+    with pytest.raises(InvalidOptionError, match="'v' is a BLOB"):
+        Table(table.store.with_options(options)).check_writable()
+
+
+def test_a_long_write_checks_its_packs(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
+    writer = open_writer(table.store, sequence_start=0)
+    columns = [pa.array([1], pa.int32()), pa.array([b"one"], pa.binary()), pa.nulls(1, pa.binary())]
+    writer.write(pa.record_batch(columns, names=["k", "v", "w"]))
+    messages = writer.finish()
+    (pack,) = on_disk(table)
+    Path(pack).unlink()
+    late = Table(replace(table.store, loaded=time.time() - LONG_WRITE - 1))
+    with pytest.raises(CommitConflictError, match=rf"1 of 3 files .* no longer exist, the first is {pack}"):
+        late.commit(messages, INFO)
+    assert table.latest_snapshot() is None
+
+
+def test_files_that_rows_name_get_no_other_paths(tmp_path: Path) -> None:
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    given = {"bucket": "1", "blob-field": "v", "primary-key": "k"}
+    schema = new_table_schema(fields(k=INT, v=BYTES), options=given)
+    catalog.create_table(T, schema)
+    table = catalog.load_table(T)
+    with pytest.raises(UnsupportedFeatureError, match="cannot be renamed: its rows contain the paths.*'v'"):
+        catalog.rename_table(T, replace(T, table="u"))
+    with pytest.raises(UnsupportedFeatureError, match="cannot be copied with its files"):
+        copy_files(table.store, None, table.store, PartitionFilter(()))
+    parted = new_table_schema(fields(k=INT, v=BYTES, p=INT), partition_keys=("p",), options=given)
+    with pytest.raises(UnsupportedFeatureError, match="cannot be replaced"):
+        catalog.stage_replace(T, parted)
+    assert catalog.load_table(T).schema.fields == table.schema.fields
