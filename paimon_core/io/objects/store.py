@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import errno
 import os
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,11 +25,18 @@ import pyarrow as pa
 from pyarrow import NativeFile
 
 from paimon_core.dataclass import dataclass
-from paimon_core.errors import StorageError, UnsafeStorageError
+from paimon_core.errors import StorageError, StorageRefusedError, UnsafeStorageError
 from paimon_core.io.counted_calls import counted_call
 from paimon_core.io.file_io import MOST_TEXT, FileStatus, storage_error, temporary_name, too_large, whole_part
 from paimon_core.io.objects.clients import Client, client_of
-from paimon_core.io.objects.failures import code_of, is_transient, is_unreachable, object_errors, status_of
+from paimon_core.io.objects.failures import (
+    code_of,
+    is_first_try,
+    is_transient,
+    is_unreachable,
+    object_errors,
+    status_of,
+)
 from paimon_core.io.objects.files import WHOLE, ObjectReader, ObjectWriter
 from paimon_core.io.schemes import scheme_of
 from paimon_core.io.side_by_side import both, delete_side_by_side, outcome_of, side_by_side
@@ -40,10 +48,11 @@ AT_ONCE = 32  # parallel requests: an object store has many servers, so more of 
 _FOLDER_MARK = ".folder"
 _MANY = 1000  # objects per request that deletes or lists
 _WRITES = 4  # parallel uploads of parts of a file
-_BUSY = (0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)  # seconds between tries of a create that the storage postpones
+_BUSY = (0.02, 0.05, 0.1, 0.2, 0.4, *(0.8,) * 40)  # seconds between tries of a create that the storage postpones
 _PAUSES = (0.05, 0.2, 0.5)  # seconds between tries after the connection has ended
 _MOST_COPY = 5 * 10**9  # bytes that a storage copies by one request
 _CONFLICT, _NOT_IMPLEMENTED = 409, 501
+_POSTPONED = frozenset(("ConditionalRequestConflict", "OperationAborted"))  # codes: another request is running
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,16 +192,18 @@ class ObjectStoreFileIO:
 
     def _create(self, path: str, data: bytes) -> tuple[bool, bytes | None]:
         """Create an object. Return whether it was created, and otherwise the content of the existing object."""
+        is_refused = True  # the storage has done nothing so far
         for pause in _BUSY:
             refusal = self._put_new(path, data)
             if refusal is None:
                 return True, None
+            is_refused = is_refused and is_first_try(refusal)
             with suppress(FileNotFoundError):
                 return False, self.read_bytes(path)
             if status_of(refusal) != _CONFLICT or code_of(refusal) == "FileAlreadyExists":
                 return False, None  # it existed, and has been deleted since
-            time.sleep(pause)  # another create of this object is running, and may fail
-        raise storage_error("create", path, "other writers create it at the same time, and none of them succeeds")
+            time.sleep(pause * random.uniform(0.5, 1.0))  # another create of this object is running, and may fail
+        raise _postponed(path, is_refused)
 
     def _put_new(self, path: str, data: bytes) -> Exception | None:
         """Put an object that must not exist. Return the client's refusal, or None."""
@@ -379,10 +390,25 @@ def _refuses_second_create(io: ObjectStoreFileIO, folder: str) -> bool:
     probe = f"{folder}/{temporary_name('conditional-put')}"
     try:
         io._create(probe, b"")
-        return io._put_new(probe, b"") is not None
+        for pause in _BUSY:
+            refusal = io._put_new(probe, b"")
+            if refusal is None or code_of(refusal) not in _POSTPONED:
+                return refusal is not None
+            time.sleep(pause)
+        raise _postponed(probe, is_refused=True)
     finally:
         with suppress(StorageError):
             io.delete(probe)
+
+
+def _postponed(path: str, is_refused: bool) -> StorageError:
+    """Return the error for a create that the storage has postponed again and again.
+
+    `is_refused`: every answer said that nothing was done, and no request was repeated by the client.
+    """
+    cause = "other writers create it at the same time, and none of them succeeds"
+    error = storage_error("create", path, cause)
+    return StorageRefusedError(str(error)) if is_refused else error
 
 
 def _head(store: Any, key: str) -> Mapping[str, Any]:

@@ -86,12 +86,60 @@ def test_a_storage_that_is_corrected_is_proved_again(server: ObjectServer) -> No
     assert io.create_exclusive(f"{root}/snapshot-1", b"1")
 
 
-def test_a_conflict_is_no_existing_file(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_create_that_is_postponed_is_tried_until_it_is_done(
+    server: ObjectServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """S3 answers 409 while another create of the object is under way, which may fail."""
+    waits = list[float]()
+    monkeypatch.setattr("time.sleep", waits.append)
+    io, root = opened(server)
+    io.create_exclusive(f"{root}/first", b"")
+    server.fault = postponed(24)  # half of all creates: one of 16 million is postponed so often
+    assert io.create_exclusive(f"{root}/snapshot-1", b"1") is True
+    assert len(waits) == 24 and max(waits) < 1 and sum(waits) < 30
+    assert io.create_exclusive(f"{root}/snapshot-1", b"2") is False
+
+
+def test_a_create_that_is_always_postponed_is_refused(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer said that nothing was done, so the outcome is known, unless a request was repeated."""
     monkeypatch.setattr(store, "_BUSY", (0.0,) * 4)
     io, root = opened(server)
     io.create_exclusive(f"{root}/first", b"")
-    left = [3]
+    server.fault = postponed(100)
+    with pytest.raises(StorageRefusedError, match="snapshot-1: other writers create it"):
+        io.create_exclusive(f"{root}/snapshot-1", b"1")
+    always, answers = postponed(100), list[int]()
+
+    def first_lost(request: Request) -> Answer | None:
+        answers.append(1)
+        return Answer(500, "InternalError") if len(answers) == 1 else always(request)
+
+    server.fault = first_lost
+    with pytest.raises(StorageError, match="snapshot-2: other writers create it") as caught:
+        io.create_exclusive(f"{root}/snapshot-2", b"1")
+    assert not isinstance(caught.value, StorageRefusedError)
+
+
+def test_a_postponed_create_proves_nothing(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a refusal because of the condition shows that the storage respects the condition."""
+    monkeypatch.setattr(store, "_BUSY", (0.0,) * 4)
+    server.honours = False
+    io, root = opened(server)
+    puts = list[str]()
+
+    def second(request: Request) -> Answer | None:
+        if request.method == "PUT":
+            puts.append(request.key)
+        return Answer(409, "ConditionalRequestConflict") if request.method == "PUT" and len(puts) == 2 else None
+
+    server.fault = second
+    with pytest.raises(UnsafeStorageError):
+        io.create_exclusive(f"{root}/snapshot-1", b"1")
+    assert len(puts) == 3
+
+
+def postponed(times: int) -> Callable[[Request], Answer | None]:
+    left = [times]
 
     def conflict(request: Request) -> Answer | None:
         if request.method == "PUT" and "/snapshot-" in request.key and left[0]:
@@ -99,13 +147,7 @@ def test_a_conflict_is_no_existing_file(server: ObjectServer, monkeypatch: pytes
             return Answer(409, "ConditionalRequestConflict")
         return None
 
-    server.fault = conflict
-    assert io.create_exclusive(f"{root}/snapshot-1", b"1") is True
-    left[0] = 100
-    with pytest.raises(StorageError, match="other writers create it") as caught:
-        io.create_exclusive(f"{root}/snapshot-2", b"1")
-    assert not isinstance(caught.value, StorageRefusedError)
-    assert io.create_exclusive(f"{root}/snapshot-1", b"2") is False
+    return conflict
 
 
 def test_a_lost_answer_is_an_unknown_outcome(server: ObjectServer) -> None:
