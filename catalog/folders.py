@@ -66,13 +66,13 @@ def delete_folders(io: FileIO, root: str, folder: str) -> None:
     """Delete a folder that contains only folders, below the folder `root`. Raises `StorageError` if another program
     creates a file in it meanwhile.
 
-    Storages that cannot delete only empty folders delete it with all that it contains then.
+    A storage that cannot delete only empty folders deletes it with all that it contains then.
     """
     listed = Listed.below(io, folder)
     deleted = [] if listed.files else [io.delete_empty_dir_below(root, path) for path in listed.folders]
     if not io.exists(folder):
         return
-    if listed.files or any(deleted) or io.is_near:
+    if None not in deleted:
         raise StorageError(
             f"Cannot delete folder {folder}: another program creates files in it, or it contains broken links. Run the "
             "statement again, or use CASCADE."

@@ -45,7 +45,7 @@ from paimon_core.options import (
     iceberg_options,
 )
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.paths import TablePaths, parse_schema_id
+from paimon_core.spec.paths import TablePaths, parse_schema_id, parse_snapshot_id
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
@@ -150,10 +150,18 @@ class SchemaFiles:
     def create(self, table: Table, check: Callable[[], None] = lambda: None) -> None:
         """Create a prepared table. `check` is called beside the look for a table of that name.
 
-        Raises `TableExistsError`, even if another process creates the table meanwhile.
+        Raises `TableExistsError`, even if another process creates the table meanwhile, and `StorageError` if the path
+        has versions of a table that was dropped: the new table would show their rows.
         """
-        _, is_free = both(self.io, check, partial(self._is_free, table.store.root))
-        if not is_free or not publish_schema(table):
+        root = table.store.root
+        look, completed = partial(_schemas_and_versions, self.io, root), partial(complete, self.io, root)
+        _, ((has_schemas, has_versions), is_completed) = both(self.io, check, partial(both, self.io, look, completed))
+        if has_versions and not has_schemas and not is_completed:
+            raise StorageError(
+                f"Cannot create table {table.identifier}: {root} has snapshots of a table that was dropped or renamed. "
+                "A job may have written them since. Make sure that no job writes them, then delete the folder."
+            )
+        if has_schemas or is_completed or not publish_schema(table):
             raise TableExistsError(f"Table {table.identifier} already exists.")
 
     def stage_create(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:
@@ -395,6 +403,21 @@ class SchemaFiles:
         """Raise `NotAllowedError` if the options of a table need something that the catalog does not allow."""
         if options.values.get(PARTITION_MARK_DONE_URL.key):
             check_report(str(identifier), options.values, options, self.allowed)
+
+
+def _schemas_and_versions(io: FileIO, path: str) -> tuple[bool, bool]:
+    """Return whether a path has schemas, and whether it has snapshots. On an object store, one listing finds both."""
+    files = io.files_below(path)
+    if files is not None:
+        return any(_is_schema_of(path, f) for f in files), any(_is_snapshot_of(path, f) for f in files)
+    folder = TablePaths(path).snapshot_dir
+    ids, found = both(io, partial(schema_ids, io, path), lambda: [f.path for f in io.list(folder)])
+    return bool(ids), any(_is_snapshot_of(path, f) for f in found)
+
+
+def _is_snapshot_of(path: str, file: str) -> bool:
+    folder, _, name = file.rpartition("/")
+    return folder == TablePaths(path).snapshot_dir and parse_snapshot_id(name) is not None
 
 
 def _is_schema_of(path: str, file: str) -> bool:

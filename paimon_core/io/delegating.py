@@ -97,7 +97,7 @@ class DelegatingFileIO(ABC):
     def delete_dir(self, path: str) -> None:
         self._io().delete_dir(path)
 
-    def delete_empty_dir_below(self, root: str, path: str) -> bool:
+    def delete_empty_dir_below(self, root: str, path: str) -> bool | None:
         return self._io().delete_empty_dir_below(root, path)
 
     def rename_dir(self, source: str, target: str) -> None:

@@ -191,11 +191,11 @@ class FileIO(Protocol):
     def delete_dir(self, path: str) -> None:
         """Delete a folder, if it exists, and everything below it. Links out of the folder are not followed."""
 
-    def delete_empty_dir_below(self, root: str, path: str) -> bool:
+    def delete_empty_dir_below(self, root: str, path: str) -> bool | None:
         """Delete an empty folder below the folder `root`. Return whether it was deleted.
 
         Return False if the folder does not exist or is not empty, if a link below `root` leads to it, and on storages
-        without real folders."""
+        without real folders. Return None, and do nothing, if the storage cannot delete only empty folders."""
 
     def rename_dir(self, source: str, target: str) -> None:
         """Move a folder. Raises `FileExistsError` if the target exists. Not atomic on object stores."""

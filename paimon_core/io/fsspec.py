@@ -43,6 +43,7 @@ from paimon_core.secrets import SECRET_NAMES
 _MEMORY = "memory"  # it uses fsspec's own rm and mv: they expand patterns, and a rename copies and deletes
 _TIME_KEYS = ("LastModified", "last_modified", "mtime", "modificationTime", "created")
 _SECRET_KEY = re.compile(rf"{SECRET_NAMES}|key|sas|auth|session", re.IGNORECASE)
+_DELETES_EMPTY = frozenset(("sftp", "ssh", "smb", _MEMORY))  # these refuse to delete a folder with content
 _MEMORY_LOCK = threading.Lock()  # fsspec's memory store checks for a file and then writes it
 
 
@@ -186,8 +187,15 @@ class FsspecFileIO:
         with suppress(FileNotFoundError), self._errors("delete folder", path):
             self._fs().rm(literal, recursive=True)
 
-    def delete_empty_dir_below(self, root: str, path: str) -> bool:
-        return False  # fsspec cannot delete only empty folders
+    def delete_empty_dir_below(self, root: str, path: str) -> bool | None:
+        if self.scheme not in _DELETES_EMPTY:
+            return None
+        try:
+            with self._errors("delete folder", path):
+                self._fs().rmdir(path)
+        except OSError:  # the folder is not empty, or does not exist
+            return False
+        return True
 
     def rename_dir(self, source: str, target: str) -> None:
         if self.exists(target):

@@ -11,13 +11,17 @@ from typing import Any
 
 import pytest
 
-from paimon_core.errors import DatabaseNotEmptyError, PaimonError, StorageError
+from paimon_core.errors import DatabaseNotEmptyError, PaimonError, StorageError, TableExistsError
+from paimon_core.io import hdfs
 from paimon_core.io.file_io import FileIO
+from paimon_core.io.fsspec import FsspecFileIO
+from paimon_core.io.hdfs import HdfsFileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import INT
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_sql.catalog.filesystem import FileSystemCatalog
+from tests.support.fake_hdfs import FakeHdfs
 from tests.support.interleaving import MemoryIO
 from tests.support.tables import fields
 
@@ -115,13 +119,27 @@ def test_a_table_that_another_client_creates_meanwhile_is_whole_or_refused(
     assert kept > 0
 
 
-def test_a_table_that_another_client_has_begun_to_create_is_whole_or_refused(tmp_path: Path) -> None:
+def opened(storage: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, str]:
+    """Return a new storage and its warehouse. Memory stands in for SFTP: it refuses to delete a folder with content."""
+    if storage == "hdfs":
+        hdfs._client.cache_clear()
+        monkeypatch.setattr(hdfs, "_native", FakeHdfs().library)
+        return HdfsFileIO("hdfs://nn:8020"), "hdfs://nn:8020/wh"
+    if storage == "sftp":
+        return FsspecFileIO("memory"), f"memory:/{folder}"
+    return (Objects() if storage == "objects" else LocalFileIO()), str(folder)
+
+
+@pytest.mark.parametrize("storage", ["local", "hdfs", "sftp", "objects"])
+def test_a_table_that_another_client_has_begun_to_create_is_whole_or_refused(
+    storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second client makes folders before one call of DROP DATABASE, and files before another one."""
     at, calls = 0, 3
     while at < calls - 1:
         at += 1
         for later in range(at + 1, calls + 1):
-            io, warehouse = LocalFileIO(), str(tmp_path / f"{at}-{later}")
+            io, warehouse = opened(storage, tmp_path / f"{at}-{later}", monkeypatch)
             other = catalog_of(io, warehouse)
             other.create_database("db")
             created: list[Identifier] = []
@@ -141,6 +159,7 @@ def test_a_table_that_another_client_has_begun_to_create_is_whole_or_refused(tmp
             calls = max(calls, both.calls)
             assert other.table_exists(T) == bool(created), (at, later)
             assert not (dropped and created) or later > both.calls, (at, later)
+            hdfs._client.cache_clear()
 
 
 def test_links_and_empty_folders_go_with_a_database(tmp_path: Path) -> None:
@@ -153,6 +172,28 @@ def test_links_and_empty_folders_go_with_a_database(tmp_path: Path) -> None:
     (folder / "link").symlink_to(outside)
     catalog.drop_database("db")
     assert (outside / "precious").exists() and not folder.exists()
+
+
+@pytest.mark.parametrize("storage", ["local", "hdfs", "sftp", "objects"])
+def test_a_commit_behind_a_drop_is_not_shown_by_a_new_table(
+    storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that looked before the drop publishes after it."""
+    io, warehouse = opened(storage, tmp_path / "wh", monkeypatch)
+    catalog = catalog_of(io, warehouse)
+    catalog.create_database("db")
+    catalog.create_table(T, SCHEMA)
+    catalog.drop_table(T)
+    late = catalog._folders.table(T) + "/snapshot/snapshot-1"
+    io.make_dirs(late.rpartition("/")[0])
+    io.write_bytes(late, b"{}")
+    with pytest.raises(StorageError, match=r"table db\.t: .*/db.db/t has snapshots of a table that was dropped"):
+        catalog.create_table(T, SCHEMA)
+    assert not catalog.table_exists(T) and io.read_bytes(late) == b"{}"
+    io.delete_dir(catalog._folders.table(T))
+    catalog.create_table(T, SCHEMA)
+    with pytest.raises(TableExistsError):
+        catalog.create_table(T, SCHEMA)
 
 
 def test_a_broken_link_keeps_its_database(tmp_path: Path) -> None:
