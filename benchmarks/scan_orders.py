@@ -1,4 +1,4 @@
-"""Joins of tables that are read in the order of their keys, and samples of files.
+"""Joins of tables that are read in the order of their keys, the first rows in an order, LIMIT, and samples of files.
 
     scan_orders.py [--rows 4000000] [--buckets 8] [--rounds 3]
 
@@ -20,6 +20,20 @@ JOIN = "SELECT /*+ MERGE(r) */ l.id, l.s, r.s FROM {0} l JOIN {1} r ON l.id = r.
 # a query, and another query with the same answer: Spark sorts for it, or reads all rows
 QUERIES = {
     "join by bucket": (JOIN.format("a", "b"), JOIN.format("sorted_a", "sorted_b")),
+    "first by key": ("SELECT * FROM merged ORDER BY id LIMIT 10", "SELECT * FROM merged ORDER BY abs(id) LIMIT 10"),
+    "first by partition": (
+        "SELECT * FROM merged ORDER BY part DESC LIMIT 10",
+        "SELECT * FROM merged ORDER BY abs(part) DESC LIMIT 10",
+    ),
+    "first by statistics": (
+        "SELECT * FROM plain ORDER BY part DESC LIMIT 10",
+        "SELECT * FROM plain ORDER BY abs(part) DESC LIMIT 10",
+    ),
+    "first by btree": ("SELECT * FROM indexed ORDER BY v LIMIT 10", "SELECT * FROM indexed ORDER BY abs(v) LIMIT 10"),
+    "LIMIT": (
+        "SELECT max(v) FROM (SELECT v FROM merged LIMIT 1000)",
+        "SELECT max(v) FROM (SELECT v FROM merged WHERE id >= 0 LIMIT 1000)",
+    ),
     "sample of files": (
         "SELECT avg(v) FROM plain TABLESAMPLE SYSTEM (10 PERCENT)",
         "SELECT avg(v) FROM plain TABLESAMPLE (10 PERCENT)",
@@ -39,6 +53,19 @@ def make_tables(spark: SparkSession, rows: int, buckets: int) -> None:
         )
         spark.sql(f"INSERT INTO {name} {made}")
         spark.sql(f"CALL sys.compact(table => '{name}', compact_strategy => 'full')")
+    spark.sql(
+        f"CREATE TABLE merged ({columns}, part INT) PARTITIONED BY (part) TBLPROPERTIES ('primary-key' = 'id,part', "
+        "'bucket' = '1', 'write-only' = 'true')"
+    )
+    for _ in range(2):
+        spark.sql(f"INSERT INTO merged SELECT *, int(id % 4) FROM ({made})")
+    evolving = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
+    spark.sql(f"CREATE TABLE indexed (g INT, id BIGINT, s STRING, v BIGINT) TBLPROPERTIES ({evolving})")
+    each = rows // 10
+    for part in range(10):  # each file has a great value, so that statistics do not decide
+        value = f"id + {part * each} + IF(id = 9, {rows}, 0)"
+        spark.sql(f"INSERT INTO indexed SELECT /*+ COALESCE(1) */ 0, id, md5(string(id)), {value} FROM range({each})")
+    spark.sql("CALL sys.create_global_index(table => 'indexed', index_column => 'v', index_type => 'btree')")
     spark.sql(f"CREATE TABLE plain ({columns}, part INT) PARTITIONED BY (part)")
     spark.sql(f"INSERT INTO plain SELECT *, int(id % 50) FROM ({made})")
 

@@ -15,6 +15,7 @@ from paimon_core.lsm.runs import sections
 from paimon_core.options import DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.file_stats import FileStats
+from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.kinds import INTEGERS, MOMENTS
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.split import DataSplit, SplitKind
@@ -57,6 +58,18 @@ class _Extent:
     rows: int
     has_nulls: bool
     is_null: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Files of the split with the index `split` that are read together. Their result has `rows` rows or more.
+
+    `is_raw`: it is one file, and the number is exact."""
+
+    split: int
+    files: tuple[DataFileMeta, ...]
+    rows: int
+    is_raw: bool
 
 
 def has_sql_order(field: DataField) -> bool:
@@ -113,51 +126,88 @@ def sample_of_files(store: TableStore, plan: Plan, low: float, high: float, seed
     return _with_files(plan, kept)
 
 
-def first_rows(plan: Plan, count: int) -> Plan:
+def first_rows(store: TableStore, plan: Plan, count: int) -> Plan:
     """Return a plan with only as many files as are needed for `count` rows.
 
     Return the same plan if metadata does not decide."""
     if not plan.exact:
         return plan
     kept, rows = dict[int, list[DataFileMeta]](), 0
-    for i, split, file in _known_files(plan):
+    for part in _parts(store, plan):
         if rows >= count:
             break
-        kept.setdefault(i, []).append(file)
-        rows += _rows(split, file)
+        if part.rows:
+            kept.setdefault(part.split, []).extend(part.files)
+            rows += part.rows
     return _with_files(plan, kept) if rows >= count else plan
 
 
 def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
     """Return a plan without the files that come after `count` rows of other files.
 
-    Return the same plan if statistics do not decide."""
+    Return the same plan if neither partitions nor statistics decide."""
     field = store.schema.field_by_name.get(order.column)
     if not plan.exact or field is None or not has_sql_order(field) or any(s.branch for s in plan.splits):
         return plan
-    stats = FileStats(store, frozenset((order.column,)))
-    extents = {
-        (i, file.file_name): _extent(stats.of(file).get(order.column, UNKNOWN), file, _rows(split, file), order)
-        for i, split, file in _known_files(plan)
-    }
-    limit = _reached(extents.values(), order, count)
+    by_partition, stats = order.column in store.schema.partition_keys, FileStats(store, frozenset((order.column,)))
+    extents = list[tuple[_Part, _Extent]]()
+    for part in _parts(store, plan):
+        if by_partition:
+            extents.append((part, _of_partition(store, plan.splits[part.split], part, order)))
+        elif part.is_raw:
+            (file,) = part.files
+            extents.append((part, _extent(stats.of(file).get(order.column, UNKNOWN), file, part.rows, order)))
+    limit = _reached((extent for _, extent in extents), order, count)
     if limit is None:
         return plan
-    late = {name for name, extent in extents.items() if _comes_after(extent, limit, order)}
+    late = {(p.split, f.file_name) for p, extent in extents if _comes_after(extent, limit, order) for f in p.files}
     kept = {i: [f for f in s.files if (i, f.file_name) not in late] for i, s in enumerate(plan.splits)}
     return _with_files(plan, kept)
 
 
-def _known_files(plan: Plan) -> Iterable[tuple[int, DataSplit, DataFileMeta]]:
-    """Yield the files with a known number of rows in the result, each with its split and the split's index."""
+def least_rows(store: TableStore, split: DataSplit) -> int:
+    """Return a number of rows that the result of a split has at least.
+
+    A merge leaves one row of each key, unless a row that deletes is the newest. So of files that share keys, the sorted
+    run with the most rows leaves as many, less the rows that delete.
+    """
+    if split.result_count is not None:
+        return split.result_count
+    schema, deletes = store.schema, [f.delete_row_count for f in split.files]
+    is_merged = store.has_primary_key and split.kind is SplitKind.ROWS and not split.branch
+    unknown = None in deletes or any(d.vector.cardinality is None for d in split.deletions)
+    if not is_merged or unknown or schema.counts_equal_rows or store.options[PK_CLUSTERING_OVERRIDE]:
+        return 0
+    vectors = {name: d.vector.cardinality or 0 for name, d in split.deletions_by_file.items()}
+    total = 0
+    for runs in sections(split.files, schema.types(schema.trimmed_primary_keys)):
+        removed = sum((f.delete_row_count or 0) + vectors.get(f.file_name, 0) for run in runs for f in run.files)
+        total += max(0, max(sum(f.row_count for f in run.files) for run in runs) - removed)
+    return total
+
+
+def _parts(store: TableStore, plan: Plan) -> Iterable[_Part]:
+    """Yield the single files of splits with a known number of rows, and the other splits as a whole."""
     for i, split in enumerate(plan.splits):
-        if split.result_count is not None:
-            yield from ((i, split, file) for file in split.files)
+        if split.result_count is None:
+            yield _Part(i, split.files, least_rows(store, split), is_raw=False)
+        else:
+            yield from (_Part(i, (file,), _rows(split, file), is_raw=True) for file in split.files)
 
 
 def _rows(split: DataSplit, file: DataFileMeta) -> int:
     deletion = split.deletions_by_file.get(file.file_name)
     return file.row_count - (0 if deletion is None else deletion.vector.cardinality or 0)
+
+
+def _of_partition(store: TableStore, split: DataSplit, part: _Part, order: Order) -> _Extent:
+    """Return the extent of rows with one value: the value of their partition."""
+    schema = store.schema
+    values = dict(
+        zip(schema.partition_keys, decode_row(schema.types(schema.partition_keys), split.partition), strict=True)
+    )
+    value, is_null = values[order.column], values[order.column] is None
+    return _Extent(value, value, 0 if is_null else part.rows, has_nulls=is_null, is_null=is_null)
 
 
 def _extent(stats: ColumnStats, file: DataFileMeta, rows: int, order: Order) -> _Extent:

@@ -196,7 +196,7 @@ class TableScan:
         check_full_scan(store, plan)
         check_vectors_readable(store, self.columns)
         if self.limit is not None and self._evaluated is None and self.shown is None and self._is_version:
-            plan = first_rows(plan, self.limit)
+            plan = first_rows(store, plan, self.limit)
         used = set(self.columns) | (frozenset() if self.condition is None else self.condition.columns)
         check_row_positions(store, plan, sorted(used))
         return plan

@@ -125,6 +125,55 @@ def test_keys(spark: Any) -> None:
     assert "LocalTableScan" not in scan(spark, "SELECT count(*) FROM `t$audit_log`")
 
 
+def rows_read(spark: Any, query: str) -> tuple[list[Any], int]:
+    """Return the rows of a query, and how many rows its scans gave to Spark."""
+    frame = spark.sql(query)
+    rows = frame.collect()
+    plan = frame._jdf.queryExecution().executedPlan()
+    plan = plan.finalPhysicalPlan() if plan.getClass().getSimpleName() == "AdaptiveSparkPlanExec" else plan
+    leaves = [plan.collectLeaves().apply(i) for i in range(plan.collectLeaves().size())]
+    known = [leaf.metrics().get("numOutputRows") for leaf in leaves]
+    return rows, sum(metric.get().value() for metric in known if metric.isDefined())
+
+
+def test_merges_stop_behind_the_first_rows(spark: Any) -> None:
+    """Workers merge no further than the query needs, and partitions that come later are not read."""
+    spark.sql(
+        "CREATE TABLE t (k INT, n INT, v INT, pt INT) PARTITIONED BY (pt)"
+        " TBLPROPERTIES ('primary-key' = 'k,n,pt', 'bucket' = '1', 'write-only' = 'true', 'read.batch-size' = '100')"
+    )
+    for add in (0, 1):
+        spark.sql(f"INSERT INTO t SELECT id % 500, id div 500, {add}, int(id >= 1000) FROM range(2000)")
+    spark.createDataFrame(spark.table("t").collect(), spark.table("t").schema).createOrReplaceTempView("plain")
+    stops = "tasks stop after"
+    for order, count, expected, parts, is_stopped in (
+        ("k, n DESC, pt", 3, 8, 4, True),  # two rows of each key in each partition
+        ("k", 5, 12, 4, True),
+        ("k DESC", 3, 2000, 4, False),
+        ("v, k", 3, 2000, 4, False),
+        ("n", 3, 2000, 4, False),
+        ("pt DESC, k, n", 3, 1000, 2, False),
+        ("pt, k, n", 1001, 2000, 4, False),
+    ):
+        query = f"SELECT * FROM {{}} ORDER BY {order} LIMIT {count}"
+        rows, read = rows_read(spark, query.format("t"))
+        if order in ("k, n DESC, pt", "pt DESC, k, n", "pt, k, n"):  # else rows tie
+            assert rows == spark.sql(query.format("plain")).collect(), order
+        assert read == expected, (order, read)
+        plan = scan(spark, query.format("t"))
+        assert (stops in plan) == is_stopped and files(spark, query.format("t")) == f"{parts}/4", (order, plan)
+        assert (f"top {count} by" in plan) == (is_stopped or parts < 4), plan
+    assert spark.sql("SELECT count(*) FROM (SELECT * FROM t LIMIT 7)").first()[0] == 7
+    assert len(rows_read(spark, "SELECT * FROM t LIMIT 7")[0]) == 7
+    assert files(spark, "SELECT * FROM t LIMIT 7") == "2/4" and ", limit " not in scan(
+        spark, "SELECT * FROM t LIMIT 2001"
+    )
+    spark.sql("DELETE FROM t WHERE k < 499")
+    query = "SELECT k, n, pt FROM t ORDER BY k, n, pt LIMIT 9"
+    assert rows_read(spark, query)[0] == [(499, n, n // 2) for n in range(4)]
+    spark.catalog.dropTempView("plain")
+
+
 def test_workers_aggregate_what_they_merge(spark: Any) -> None:
     spark.sql(
         "CREATE TABLE t (k INT, a INT, b BIGINT, f DOUBLE, d DECIMAL(9, 2), s STRING, ts TIMESTAMP, pt STRING)"

@@ -21,7 +21,8 @@ from paimon_core.io.objects.hadoop_reader import HadoopReader
 from paimon_core.lazy import cached_property
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import check_sizes
-from paimon_core.scan.limits import key_order
+from paimon_core.scan.first_rows import FirstRows, first_of_splits
+from paimon_core.scan.limits import Order, key_order
 from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.reduction import Reduction
@@ -66,7 +67,8 @@ class PushedRequest:
     `required` are the columns, `predicate` is the condition that rows must still be checked for, and `parquet_filters`
     let Spark's Parquet scan skip row groups. `describe` returns the text of a plan for EXPLAIN. If `by_bucket`, Spark
     may join by bucket, with a partition for each bucket. With `hadoop`, Hadoop's connector reads the objects of a
-    store. `planning` is what Spark's UI shows of the planning.
+    store. `planning` is what Spark's UI shows of the planning. With a `limit`, the query needs so many rows: any, or
+    the first by `first_by`.
     """
 
     table: Table
@@ -78,6 +80,8 @@ class PushedRequest:
     by_bucket: bool = True
     hadoop: HadoopReader | None = None
     planning: Planning = Planning()
+    limit: int = 0
+    first_by: Order | None = None
 
 
 class PaimonScan(Proxy):
@@ -220,14 +224,27 @@ class MergeScan(PaimonScan):
     """A scan of files that share keys: Python workers merge the rows, batch by batch."""
 
     def description(self) -> str:
-        return f"PaimonScan[merge] {self.about}"
+        return f"PaimonScan[merge] {self.about}{self._stops}"
+
+    @property
+    def _stops(self) -> str:
+        return "" if self.first is None else f", tasks stop after {self.first.count} rows"
 
     def columnarSupportMode(self) -> Any:
         return connector.columnar_by_partition(self.jvm)
 
     def toBatch(self) -> Any:
-        function = read_function(self.table.store, self.required, self.request.predicate, self.request.derived)
+        asked = self.request
+        function = read_function(self.table.store, self.required, asked.predicate, asked.derived, self.first)
         return self._batch(function, self.required)
+
+    @cached_property
+    def first(self) -> FirstRows | None:
+        """Return the rows that each task reads; None for all rows."""
+        asked = self.request
+        if not asked.limit:
+            return None
+        return first_of_splits(self.table.store, self._tasks(), self.required.names, asked.first_by, asked.limit)
 
     def _tasks(self) -> Sequence[DataSplit]:
         return list(spread(self.plan.splits, self.jvm.context.defaultParallelism))
@@ -257,7 +274,7 @@ class DividedScan(MergeScan):
         self.order = ()  # Spark may read it by two scans
 
     def description(self) -> str:
-        return f"PaimonScan[divided] {self.about}"
+        return f"PaimonScan[divided] {self.about}{self._stops}"
 
     def get(self) -> Any:
         """Return the scans that together make the rows."""

@@ -36,6 +36,7 @@ from paimon_core.scan.execution import (
     has_case_twins,
     is_answered_by_partitions,
 )
+from paimon_core.scan.first_rows import first_of_splits
 from paimon_core.scan.limits import Order, first_rows, sample_of_files, top_rows
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.generated import derived_filter
@@ -100,6 +101,7 @@ class PaimonScanBuilder(Proxy):
         self._asked: tuple[Any, Reduction | None] = None, None
         self.limit, self.planned_in = 0, 0.0
         self.order: Order | None = None
+        self._part: Plan | None = None  # the part of the plan that a limit needs
         self.sample: tuple[float, float, int] | None = None  # the bounds of the part, and the seed
 
     def pruneColumns(self, required: Any) -> None:
@@ -158,17 +160,37 @@ class PaimonScanBuilder(Proxy):
         return True
 
     def pushLimit(self, limit: int) -> bool:
-        if self.filters_rows or self.reduction is not None or not self._is_version:
-            return False
-        self.limit = limit
-        return True
+        return self._push_first(limit, None)
 
     def pushTopN(self, orders: Any, limit: int) -> bool:
         order = order_of(self.jvm, orders)
-        if order is None or not self.pushLimit(limit):
+        return order is not None and self._push_first(limit, order)
+
+    def _push_first(self, limit: int, order: Order | None) -> bool:
+        """Take a limit if the scan then reads less: fewer files, or only the first rows of a merge."""
+        if self.filters_rows or self.reduction is not None or not self._is_version:
             return False
-        self.order = order
+        try:
+            part = self._first_part(limit, order)
+        except PaimonError:
+            return False  # `build` raises it
+        if part is None:
+            return False
+        self.limit, self.order, self._part = limit, order, part
         return True
+
+    def _first_part(self, limit: int, order: Order | None) -> Plan | None:
+        """Return the part of the plan that a limit needs; None if the scan would read as much."""
+        store, plan = self.table.store, self._plan
+        part = first_rows(store, plan, limit) if order is None else top_rows(store, plan, order, limit)
+        if order is not None:
+            indexed = top_by_index(store, part, order, limit)
+            has_fewer = indexed.files_kept < part.files_kept
+            if has_fewer or self._execution(indexed) is not Execution.RAW:  # Spark would read the files as a whole
+                part = indexed
+        merged = [s for s in part.splits if s.needs_merge and s.row_count > limit]
+        stops = merged and first_of_splits(store, merged, tuple(store.schema.field_by_name), order, limit)
+        return part if stops or part.splits != plan.splits else None
 
     def pushTableSample(self, low: float, high: float, replacing: bool, seed: int, method: Any = None) -> bool:
         """Take a sample of files for TABLESAMPLE SYSTEM; Spark takes samples of rows itself. Versions of Spark without
@@ -200,11 +222,7 @@ class PaimonScanBuilder(Proxy):
         if self.reduction is not None and self._answer(self.reduction) is not None:
             return self._local_scan(self.reduction)
         check_full_scan(store, plan)
-        if self.limit:
-            if self.order is None:
-                plan = first_rows(plan, self.limit)
-            else:
-                plan = top_by_index(store, top_rows(store, plan, self.order, self.limit), self.order, self.limit)
+        plan = self._part or plan
         check_row_positions(store, plan, self.required.fieldNames())
         if self.reduction is not None:
             return ReducingScan(self.jvm, self.session, self._request, plan, self.reduction)
@@ -315,6 +333,8 @@ class PaimonScanBuilder(Proxy):
             parquet_filters=tuple(e for e, p in known if spark_prunes_soundly(p, fields)),
             describe=self._describe,
             planning=Planning(round(1000 * self.planned_in), self.shows_rows),
+            limit=self.limit,
+            first_by=self.order,
         )
 
     @cached_property

@@ -12,6 +12,7 @@ from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.expressions.predicate import conjunction
 from paimon_core.scan.changes.increment import Increment
 from paimon_core.scan.execution import check_full_scan
+from paimon_core.scan.limits import Order
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.text_search import HybridQuery, Query
 from paimon_core.spec.snapshot import Snapshot
@@ -49,7 +50,7 @@ class SearchScanBuilder(PaimonScanBuilder):
     def pushAggregation(self, aggregation: Any) -> bool:
         return False
 
-    def pushLimit(self, limit: int) -> bool:
+    def _push_first(self, limit: int, order: Order | None) -> bool:
         return False
 
     def pushTableSample(self, low: float, high: float, replacing: bool, seed: int, method: Any = None) -> bool:

@@ -33,6 +33,7 @@ from paimon_core.maintenance.orphans.job import FOLDER, SOURCE, OrphanSearch
 from paimon_core.row_level.rules import ChangeRules
 from paimon_core.row_level.writer import CHANGES_RESULT, write_changes
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
+from paimon_core.scan.first_rows import FirstRows
 from paimon_core.scan.reduction import Reduction
 from paimon_core.spec.message import WRITE_RESULT, WriteResult
 from paimon_core.spec.records import Record
@@ -51,12 +52,16 @@ _SEQUENCES_PER_TASK = 2**24
 
 
 def read_function(
-    store: TableStore, required: StructType, predicate: Predicate | None, derived: DerivedTable = DerivedTable.ROWS
+    store: TableStore,
+    required: StructType,
+    predicate: Predicate | None,
+    derived: DerivedTable = DerivedTable.ROWS,
+    first: FirstRows | None = None,
 ) -> BatchFunction:
-    """Return a function from one row, the JSON of a split, to the split's batches with the columns that
-    Spark requires.
+    """Return a function from one row, the JSON of a split, to the split's batches with the columns that Spark requires:
+    all rows, or the `first` rows.
     """
-    return _task(_read, store, required, predicate, derived)
+    return _task(_read, store, required, predicate, derived, first)
 
 
 def reduce_function(
@@ -207,10 +212,12 @@ def _read(
     required: StructType,
     predicate: Predicate | None,
     derived: DerivedTable,
+    first: FirstRows | None,
     partitions: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     split = DATA_SPLIT.decode(_only_text(partitions))
-    yield from split_batches(store, required, predicate, derived, split)
+    batches = split_batches(store, required, predicate, derived, split)
+    yield from batches if first is None else first.of(batches)
 
 
 def _read_shown(

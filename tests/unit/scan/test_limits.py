@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from paimon_core.expressions.predicate import Compare
-from paimon_core.scan.limits import Order, first_rows, has_sql_order, top_rows
+from paimon_core.scan.first_rows import FirstRows
+from paimon_core.scan.limits import Order, first_rows, has_sql_order, least_rows, top_rows
 from paimon_core.scan.plan import Plan
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
@@ -30,11 +33,11 @@ def test_the_first_rows_are_in_few_files(tmp_path: Path) -> None:
     files = [data_file(store, i, i, rows=10, file_name=f"{i}.parquet") for i in range(5)]
     Table(store).commit([message(store, *files[:3]), message(store, *files[3:], p=1)], info())
     plan = planned(store)
-    assert [first_rows(plan, n).files_kept for n in (0, 1, 10, 11, 49, 50, 51)] == [0, 1, 1, 2, 5, 5, 5]
-    assert first_rows(plan, 51) is plan
-    assert len(first_rows(plan, 31).splits) == len(plan.splits)
+    assert [first_rows(store, plan, n).files_kept for n in (0, 1, 10, 11, 49, 50, 51)] == [0, 1, 1, 2, 5, 5, 5]
+    assert first_rows(store, plan, 51) is plan
+    assert len(first_rows(store, plan, 31).splits) == len(plan.splits)
     filtered = Table(store).plan(plan.snapshot, Compare("k", ">", 0))
-    assert first_rows(filtered, 1) is filtered
+    assert first_rows(store, filtered, 1) is filtered
 
 
 @pytest.mark.parametrize("descending", [False, True])
@@ -73,6 +76,84 @@ def test_without_statistics_all_files_are_read(tmp_path: Path) -> None:
     assert top_rows(store, plan, Order("k"), 1).files_kept == 2
     assert top_rows(store, plan, Order("k"), 3) is plan
     assert top_rows(store, plan, Order("nosuch"), 1) is plan
+
+
+def keyed(tmp_path: Path, *runs: dict[int, bool], **options: str) -> TableStore:
+    """Return a table of files with key ranges, one file for each run; a run has keys, and whether their row deletes."""
+    store = new_store(tmp_path, primary_key="p,k", partition="p", bucket="1", **options)
+    files = [
+        data_file(store, min(run), max(run), rows=len(run), delete_row_count=sum(run.values()), min_sequence_number=i)
+        for i, run in enumerate(runs)
+    ]
+    Table(store).commit([message(store, *files, p=0)], info())
+    return store
+
+
+def test_a_merge_leaves_the_rows_of_its_longest_run(tmp_path: Path) -> None:
+    """Against the merged rows themselves: there are at least as many, and in the simple case as many."""
+    dice = random.Random(11)
+    for step in range(60):
+        runs = [
+            {k: dice.random() < 0.2 for k in dice.sample(range(30), dice.randint(1, 12))}
+            for _ in range(dice.randint(2, 4))
+        ]
+        merged: dict[int, bool] = {}
+        for run in runs:
+            merged |= run
+        store = keyed(tmp_path / str(step), *runs)
+        least = sum(least_rows(store, s) for s in planned(store).splits)
+        assert least <= sum(not deletes for deletes in merged.values())
+        if not any(deletes for run in runs for deletes in run.values()):
+            assert least >= max(map(len, runs))
+    plain = keyed(tmp_path / "plain", dict.fromkeys(range(10), False), dict.fromkeys(range(5, 9), False))
+    assert [least_rows(plain, s) for s in planned(plain).splits] == [10]
+
+
+def test_the_number_of_deletes_may_be_unknown(tmp_path: Path) -> None:
+    store = new_store(tmp_path, primary_key="k", bucket="1")
+    older = [data_file(store, 0, 9, rows=10, delete_row_count=n) for n in (None, 0)]
+    Table(store).commit([message(store, *older)], info())
+    assert [least_rows(store, s) for s in planned(store).splits] == [0]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_the_first_rows_by_partition_are_in_few_partitions(tmp_path: Path, descending: bool) -> None:
+    """Files with rows to merge have few statistics; their partition has one value."""
+    store = new_store(tmp_path, primary_key="p,k", partition="p", bucket="1")
+    parts = [1, 2, None, 3]
+    for p in parts:
+        files = [data_file(store, 0, 9, rows=10, delete_row_count=n) for n in (0, 1)]
+        Table(store).commit([message(store, *files, p=p)], info())
+    plan = planned(store)
+    assert [top_rows(store, plan, Order("p", descending, False), n).files_kept for n in (1, 9, 10, 18, 27, 28)] == [
+        *(2, 2, 4, 4, 6, 8)
+    ]
+    nulls_first = top_rows(store, plan, Order("p", descending, True), 9)
+    wanted = {3 if descending else 1, None}
+    assert {p for p in parts if any(s.partition == message(store, p=p).partition for s in nulls_first.splits)} == wanted
+    assert first_rows(store, plan, 9).files_kept == 2
+
+
+def test_tasks_stop_behind_the_first_rows() -> None:
+    taken = []
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for keys in ([1, 1, 2], [2, 2], [2, 3], [4, 4]):
+            taken.append(keys)
+            yield pa.record_batch({"k": pa.array(keys, pa.int32())})
+
+    def first(count: int, column: str | None = None) -> tuple[list[int], int]:
+        taken.clear()
+        found = [k for b in FirstRows(count, column).of(batches()) for k in b.column("k").to_pylist()]
+        return found, len(taken)
+
+    assert first(1) == ([1], 1)
+    assert first(3) == ([1, 1, 2], 1)
+    assert first(4) == ([1, 1, 2, 2], 2)
+    assert first(1, "k") == ([1, 1], 1)
+    assert first(3, "k") == ([1, 1, 2, 2, 2, 2], 3)
+    assert first(7, "k") == ([1, 1, 2, 2, 2, 2, 3], 4)
+    assert first(99, "k")[0] == first(99)[0] == [1, 1, 2, 2, 2, 2, 3, 4, 4]
 
 
 def _values() -> list[int | None]:
