@@ -1,16 +1,21 @@
-"""Client mode on YARN: the shell, a job and spark-submit, as users start them (`make campaign NAME=yarn`)."""
+"""YARN in client mode (shell, job, spark-submit) and a JVM program in cluster mode (`make campaign NAME=yarn`)."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import paimon_sql
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.load import load_catalog
 from tests.support import yarn as support
+from tests.support.jvm_programs import JAR, programs_in
+from tests.support.place import rows_of
 from tests.support.quick_jvm import QUICK_JVM
 from tests.support.standalone import SPARK
 from tests.support.yarn import Yarn
@@ -83,3 +88,44 @@ def test_client_mode(cluster: Yarn, tmp_path: Path) -> None:
         [("root.reports", "SUCCEEDED")] * 3,
     )
     assert "a report" in [a["name"] for a in applications]
+
+
+PROGRAM = """
+import org.apache.spark.sql.SparkSession;
+
+public class YarnProgram {
+  public static void main(String[] arguments) throws Exception {
+    SparkSession spark = SparkSession.builder().getOrCreate();
+    spark.sql("CREATE DATABASE d");
+    spark.sql("CREATE TABLE d.t (k BIGINT, folder STRING, PRIMARY KEY (k) NOT ENFORCED) WITH ('bucket' = '2')");
+    String folder = "'" + System.getProperty("user.dir") + "' AS folder";
+    spark.range(100).selectExpr(new String[] {"id AS k", folder}).repartition(2).writeTo("d.t").append();
+    spark.sql("DELETE FROM d.t WHERE k >= 90");
+    spark.stop();
+  }
+}
+"""
+
+
+def test_a_jvm_program_in_cluster_mode(cluster: Yarn, tmp_path: Path) -> None:
+    """The driver runs in a container, with the Python of an archive."""
+    programs = programs_in(tmp_path / "programs", cluster.settings)
+    programs.compiled("program.jar", PROGRAM)
+    assert programs.run(f"paimon-sql jar --out {JAR}").status == 0
+    with tarfile.open(programs.folder / "env.tar.gz", "w:gz") as archive:
+        (tmp_path / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+        (tmp_path / "python").chmod(0o755)
+        archive.add(tmp_path / "python", "bin/python")
+    lake = tmp_path / "lake"
+    pythons = [f"-c spark.pyspark.{of}python=./env/bin/python" for of in ("driver.", "")]
+    sizes = "--num-executors 2 --executor-memory 512m --executor-cores 1"
+    ended = programs.run(
+        f"spark-submit --master yarn --deploy-mode cluster --archives env.tar.gz#env {sizes} --class YarnProgram "
+        f"$(paimon-sql spark-options -w {lake} {' '.join(pythons)}) program.jar",
+        environment={"HADOOP_CONF_DIR": str(cluster.folder), "SPARK_LOCAL_IP": "127.0.0.1"},
+    )
+    assert ended.status == 0, ended.err + cluster.output()
+    rows = rows_of(load_catalog({"warehouse": str(lake)}).load_table(Identifier("d", "t")))
+    assert sorted(row[0] for row in rows) == list(range(90))
+    assert all("container_" in row[1] for row in rows)
+    assert cluster.applications()[-1]["finalStatus"] == "SUCCEEDED"

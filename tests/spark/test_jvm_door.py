@@ -156,14 +156,6 @@ def test_python_is_killed_in_an_epoch(programs: Programs) -> None:
     assert found == expected, ended.out + ended.err
 
 
-_COMPILES = """
-from pathlib import Path
-from paimon_sql.java import find_java
-from paimon_sql.shell.jars import jar_of
-from paimon_sql.spark.jvm.gateway import compiled_in_turn
-find_java()
-Path("program.jar").write_bytes(jar_of(compiled_in_turn([Path({source!r}).read_text("utf-8")])))
-"""
 # leaves its process id
 _NOTED = """#!/bin/sh
 echo $$ >> "$0.ids"
@@ -173,9 +165,7 @@ exec {python} "$@"
 
 def test_a_java_program_with_16_threads(programs: Programs) -> None:
     """Each thread writes and reads in another way; the program ends by itself, and Python with it."""
-    source = str(ROOT / "tests" / "support" / "JvmThreads.java")
-    made = programs.run(f"{sys.executable} - ", _COMPILES.format(source=source), {"PYTHONPATH": str(ROOT)})
-    assert made.status == 0, made.err
+    programs.compiled("program.jar", (ROOT / "tests" / "support" / "JvmThreads.java").read_text("utf-8"))
     python = programs.folder / "noted"
     python.write_text(_NOTED.format(python=sys.executable))
     python.chmod(0o755)
@@ -220,7 +210,11 @@ def test_a_context_begins_while_python_starts_for_another(programs: Programs) ->
 def test_sessions_as_kyuubi_opens_them(programs: Programs) -> None:
     """Kyuubi itself is not needed: its engine is a driver with a session for each connection."""
     program = (ROOT / "tests" / "support" / "kyuubi_engine.scala").read_text("utf-8")
-    ended = programs.run("spark-shell $(paimon-sql spark-options -w kyuubi-lake)", program)
+    workers = programs.folder / "workers"
+    workers.write_text(_NOTED.format(python=sys.executable))
+    workers.chmod(0o755)
+    options = f"-w kyuubi-lake -c spark.pyspark.python={workers}"
+    ended = programs.run(f"spark-shell $(paimon-sql spark-options {options})", program)
     found = dict(re.findall(r"^(?:scala> |     \| )*(\w+(?: \w+)?) = (.*)$", ended.out, re.M))
     expected = {
         "schemas first": "default",
@@ -238,6 +232,7 @@ def test_sessions_as_kyuubi_opens_them(programs: Programs) -> None:
     }
     assert {name: found.get(name) for name in expected} == expected, ended.out + ended.err
     assert ended.status == 0
+    assert (programs.folder / "workers.ids").exists()
 
 
 # settings of a program for Paimon's Java connector, with the jar exchanged

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 import pytest
@@ -21,19 +19,9 @@ from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-ROOT = Path(__file__).parents[2]
 CLIENTS = 16
 # runs in a task for five seconds
 SLOW = "3 + length(coalesce(reflect('java.lang.Thread', 'sleep', 5000L), ''))"
-_COMPILES = """
-from pathlib import Path
-from paimon_sql.java import find_java
-from paimon_sql.shell.jars import jar_of
-from paimon_sql.spark.jvm.gateway import compiled_in_turn
-find_java()
-source = 'public class Added { public static String word() { return "added"; } }'
-Path("added.jar").write_bytes(jar_of(compiled_in_turn([source])))
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +128,7 @@ def test_a_cancelled_insert_writes_nothing(server: Started) -> None:
 
 def test_classes_of_an_added_jar(server: Started) -> None:
     """`ADD JAR` gives a session classes, which its statements on Paimon tables use."""
-    made = server.programs.run(f"{sys.executable} -", _COMPILES, {"PYTHONPATH": str(ROOT)})
-    assert made.status == 0, made.err
+    server.programs.compiled("added.jar", 'public class Added { public static String word() { return "added"; } }')
     jar = server.programs.folder / "added.jar"
     with server.client("ann") as ann:
         asked(ann, f"ADD JAR {jar}")

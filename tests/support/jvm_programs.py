@@ -15,6 +15,7 @@ import pyspark
 
 from tests.support.quick_jvm import ARCHIVED
 
+ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 SPARK_HOME = Path(pyspark.__file__).parent
 JAR = "paimon-sql-door.jar"
@@ -27,6 +28,15 @@ _SETTINGS = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.shuffle.partitions": "2",
 }
+_COMPILES = """
+import sys
+from pathlib import Path
+from paimon_sql.java import find_java
+from paimon_sql.shell.jars import jar_of
+from paimon_sql.spark.jvm.gateway import compiled_in_turn
+find_java()
+Path(sys.argv[1]).write_bytes(jar_of(compiled_in_turn([sys.stdin.read()])))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,12 @@ class Programs:
             check=False,
         )
         return Ended(done.returncode, done.stdout, done.stderr)
+
+    def compiled(self, jar: str, source: str) -> None:
+        """Put the classes of a Java source into a jar of the folder; Janino compiles them."""
+        (self.folder / "compile.py").write_text(_COMPILES, encoding="utf-8")
+        made = self.run(f"{sys.executable} compile.py {jar}", source, {"PYTHONPATH": str(ROOT)})
+        assert made.status == 0, made.err
 
     @contextmanager
     def started(self, command: str) -> Iterator[psutil.Process]:

@@ -53,6 +53,10 @@ class Yarn:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.web}/ws/v1/cluster/apps", timeout=30) as answer:
             return list((json.load(answer)["apps"] or {}).get("app", []))
 
+    def output(self) -> str:
+        """The last lines of each container."""
+        return "\n".join(f"{path}: {path.read_text()[-5000:]}" for path in self.folder.glob("logs/*/*/std*"))
+
 
 @contextmanager
 def yarn(folder: Path) -> Iterator[Yarn]:

@@ -19,6 +19,7 @@ from paimon_sql.spark.jvm import java
 from paimon_sql.spark.jvm.gateway import KEPT, Jvm, compiled_in_turn, shipped_key, source_of
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.java import door
+from paimon_sql.spark.jvm.sessions import run_workers_with
 
 _PACKAGE = "paimon_sql"
 # classes that every driver needs, so that it does not wait for a compiler
@@ -99,6 +100,8 @@ def join_driver(port: int, secret: str) -> SparkSession:
     interrupt = signal.getsignal(signal.SIGINT)
     context = SparkContext(gateway=gateway, jsc=java_context, conf=conf)
     signal.signal(signal.SIGINT, interrupt)  # PySpark cancels all jobs then, which the driver decides
+    if workers := conf.get("spark.pyspark.python"):  # spark-submit passes it only to Python programs
+        run_workers_with(context, workers)
     return SparkSession(context, session)
 
 
