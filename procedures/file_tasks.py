@@ -47,6 +47,12 @@ def deleting(context: ProcedureContext) -> Delete:
     return delete
 
 
+def check_mode(mode: str | None) -> None:
+    """Raise `InvalidOptionError` for an unknown mode of a search for orphans."""
+    if mode is not None and mode.strip().lower() not in MODES:
+        raise InvalidOptionError(f"mode cannot be {mode!r}: use one of {', '.join(MODES)}.")
+
+
 def remove_orphans(
     context: ProcedureContext,
     store: TableStore,
@@ -59,8 +65,7 @@ def remove_orphans(
     """Delete the orphans of a table, or with `dry` only find them. Return their number and their bytes. Raises as
     `find_orphans`.
     """
-    if mode is not None and mode.strip().lower() not in MODES:
-        raise InvalidOptionError(f"mode cannot be {mode!r}: use one of {', '.join(MODES)}.")
+    check_mode(mode)
     distributed = known_files(store) >= MANY_DELETIONS if mode is None else mode.strip().lower() == "distributed"
     if not distributed:
         found = (orphans.find_orphans if dry else orphans.remove_orphans)(store, older_than)

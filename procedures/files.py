@@ -11,6 +11,7 @@ from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeat
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.maintenance import advice, older_readers, storage_check
 from paimon_core.maintenance.orphans import search as orphans
+from paimon_core.maintenance.orphans.packs import find_orphan_packs, remove_orphan_packs
 from paimon_core.maintenance.orphans.search import drop_missing, missing_files, purge
 from paimon_core.maintenance.running import announced
 from paimon_core.maintenance.storage_clock import storage_now
@@ -25,7 +26,7 @@ from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog
 from paimon_sql.catalog.schema_files import check_is_table
 from paimon_sql.procedures.arguments import check_parallelism, epoch_millis, given
 from paimon_sql.procedures.dry_runs import trial_rows
-from paimon_sql.procedures.file_tasks import remove_orphans
+from paimon_sql.procedures.file_tasks import check_mode, remove_orphans
 from paimon_sql.procedures.registry import Int, ProcedureContext, Rows, load_table, procedure
 
 _END_OF_TIME = 2**62  # epoch milliseconds: every file is older
@@ -60,6 +61,39 @@ def remove_orphan_files(
             return remove_orphans(
                 context.followed_by(announcement), store, before, given(mode), parallelism, dry=dry_run
             )
+
+    found = of_some(_tables(context, table), act, "cleaned")
+    return [(sum(count for count, _ in found), sum(size for _, size in found))]
+
+
+@procedure(deletedFileCount="bigint", deletedFileTotalLenInBytes="bigint")
+def remove_orphan_blobs(
+    context: ProcedureContext,
+    table: str,
+    older_than: str | None = None,
+    dry_run: bool = False,
+    parallelism: Int | None = None,
+    mode: str | None = None,
+) -> Rows:
+    """Delete packs of BLOBs that no row of a snapshot, tag or branch needs, of one table or of all tables (`db.*`).
+
+    Only tables with a primary key have packs. Packs younger than `older_than` (default: a day ago) stay: a writer may
+    still commit them. If a `.blobref` file is missing or damaged, all packs stay, and the reason is logged. With
+    `dry_run` nothing is deleted. `mode` and `parallelism` are accepted as Java's; the search runs in this process. The
+    result is the number of packs, and their bytes.
+    """
+    check_parallelism(parallelism)
+    check_mode(given(mode))
+    wanted, moment = given(older_than), None
+    if wanted is not None:
+        moment = epoch_millis("older_than", wanted, context.zone)
+
+    def act(identifier: Identifier) -> tuple[int, int]:
+        store = load_table(context.catalog, identifier).store
+        before = _older_than(store, wanted, moment, dry=dry_run)
+        with nullcontext() if dry_run else announced(store, "remove_orphan_blobs"):
+            found = (find_orphan_packs if dry_run else remove_orphan_packs)(store, before)
+        return len(found.paths), found.size
 
     found = of_some(_tables(context, table), act, "cleaned")
     return [(sum(count for count, _ in found), sum(size for _, size in found))]
@@ -109,8 +143,13 @@ def purge_files(context: ProcedureContext, table: str, dry_run: bool = False) ->
     if dry_run:
         return trial_rows("purge_files", target.store, _purge_trial, with_rows=True)
     target.truncate(CommitInfo(user=target.new_commit_user()))
-    purge(target.store, storage_now(target.store) + 1)  # so that files of this millisecond are deleted, too
+    _purge(target.store, storage_now(target.store) + 1)  # so that files of this millisecond are deleted, too
     return [("Success",)]
+
+
+def _purge(store: TableStore, now: int) -> None:
+    purge(store, now)
+    remove_orphan_packs(store, now)
 
 
 def _purge_trial(trial: TableStore) -> None:
@@ -118,7 +157,7 @@ def _purge_trial(trial: TableStore) -> None:
     store = replace(trial, identifier=replace(trial.identifier, table=f"{trial.identifier.table} (dry run)"))
     table = Table(store)
     table.truncate(CommitInfo(user=table.new_commit_user()))
-    purge(store, _END_OF_TIME)
+    _purge(store, _END_OF_TIME)
 
 
 @procedure(step="string", result="string", millis="double", detail="string")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,16 @@ def test_values_of_keyed_tables_in_packs(engines: Engines, first: str) -> None:
             assert encode_references(decode_references(path, bytes_of_both)) == bytes_of_both
     engines.run(second, "INSERT OVERWRITE t VALUES (7, X'77', 'o')")
     engines.both(query, [[7, "x:77", "o"]])
+    engines.run(first, "INSERT INTO t VALUES (8, X'88', 'p')", f"{COMPACT}'{engines.database}.t')")
+    engines.run(second, "CALL sys.expire_snapshots(table => 't', retain_max => 1, retain_min => 1)")
+    ((path,),) = engines.rows("ours", "SELECT file_path FROM `t$files`")
+    packs = set(Path(path).parent.glob("*.managed.blob"))
+    for pack in packs:
+        os.utime(pack, (1, 1))
+    engines.run("ours", "CALL sys.remove_orphan_blobs(table => 't')")
+    needed = {Path(p) for p in decode_references(path, Path(f"{path}.blobref").read_bytes())}
+    assert set(Path(path).parent.glob("*.managed.blob")) == needed < packs
+    engines.both(query, [[7, "x:77", "o"], [8, "x:88", "p"]])
 
 
 @pytest.mark.parametrize("first", ENGINES)

@@ -68,6 +68,7 @@ STEPS: list[str | tuple[str, str]] = [
     "CALL sys.rewrite_file_index(table => 'a')",
     "CALL sys.remove_orphan_files(table => 'a', mode => 'local')",
     "CALL sys.remove_orphan_files(table => 'a', mode => 'distributed', parallelism => 2)",
+    "CALL sys.remove_orphan_blobs(table => 'a', mode => 'local')",
     "CALL sys.remove_unexisting_files(table => 'a', dry_run => true)",
     "CALL sys.mark_partition_done(table => 'a', partitions => 'day=20990101')",
     "CALL sys.expire_partitions(table => 'a', expiration_time => '30 d', timestamp_formatter => 'yyyyMMdd')",

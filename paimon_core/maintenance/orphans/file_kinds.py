@@ -4,7 +4,7 @@ Rust and Java 2.1 create, is needed as long as its manifest. Rust writers leave 
 they publish a snapshot.
 
 Files of one kind are referenced outside of metadata: `*.managed.blob`, packs of the BLOBs of keyed tables, which the
-rows themselves name. Java never deletes them either.
+rows themselves name. `packs.py` finds those that no row needs.
 """
 
 from __future__ import annotations

@@ -255,6 +255,7 @@ CALLS = [
     call("clear_consumers", after(KEPT, ("reset_consumer", {"consumerId": "me", "nextSnapshotId": 1}))),
     call("remove_orphan_files", with_orphan),
     call("remove_orphan_files", with_orphan, "distributed", mode="distributed"),
+    call("remove_orphan_blobs", with_orphan),
     call("remove_unexisting_files", without_a_file, traits=COMMIT),
     call("purge_files", BRANCHED, traits=STEPS),
     call(

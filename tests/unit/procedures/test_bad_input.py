@@ -110,6 +110,8 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("remove_orphan_files", {"older_than": "2999-01-01"}, "has not passed"),
     ("remove_orphan_files", {"mode": "odd"}, "local, distributed"),
     ("remove_orphan_files", {"parallelism": 0}, "1 or more"),
+    ("remove_orphan_blobs", {"older_than": "2999-01-01"}, "has not passed"),
+    ("remove_orphan_blobs", {"mode": "odd"}, "local, distributed"),
     ("remove_unexisting_files", {"parallelism": -1}, "1 or more"),
     ("repair_earliest_snapshot", {"snapshot_id": 2}, "does not follow a gap"),
     ("rewrite_file_index", {"where": "k = 1"}, "filters partitions"),

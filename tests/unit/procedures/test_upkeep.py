@@ -211,6 +211,7 @@ def test_who_may_only_read_may_look_for_orphans(table: Table, call: Call, monkey
 
 DRY: dict[str, dict[str, Any]] = {
     "remove_orphan_files": {"mode": "local"},
+    "remove_orphan_blobs": {},
     "remove_unexisting_files": {},
     "drop_global_index": {"index_column": "k", "index_type": "btree"},
 }

@@ -107,6 +107,7 @@ def steps(folder: Path) -> list[Do]:
         Call("compact", "needs Spark", table=a, order_strategy="zorder", order_by="id,v"),
         Call("rewrite_file_index", table=a),
         Call("remove_orphan_files", table=a, mode="distributed", parallelism=2),
+        Call("remove_orphan_blobs", table=a, mode="local"),
         Call("remove_unexisting_files", table=a, dry_run=True),
         Call("mark_partition_done", table=a, partitions="day=20990101"),
         Call("expire_partitions", table=a, expiration_time="30 d", timestamp_formatter="yyyyMMdd"),
