@@ -24,7 +24,7 @@ Source: parquet-format, "Variant Shredding".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -53,18 +53,43 @@ def is_shredded(found: pa.DataType) -> bool:
     return pa.types.is_struct(found) and {"metadata", _TYPED} <= {f.name for f in found}
 
 
-def reassembled(column: pa.StructArray, target: pa.StructType) -> pa.StructArray:
-    """Return the VARIANTs as value and metadata. Raises `ValueError`."""
+def parts_to_read(found: pa.DataType, paths: Sequence[Sequence[str]], column: str) -> list[str] | None:
+    """Return the columns of a file that have the parts at `paths`, None if the file has no parts of this column.
+
+    A part that is not shredded is in the `value` around it. A VARIANT of other kinds has NULL at a path.
+    """
+    if not is_shredded(found):
+        return None
+    return sorted({f"{column}.metadata", *(p for path in paths for p in _place(found, path, column))})
+
+
+def _place(part: pa.StructType, path: Sequence[str], column: str) -> Iterator[str]:
+    if not path:
+        yield from (f"{column}.{f.name}" for f in part)
+        return
+    index = part.get_field_index(_TYPED)
+    typed = part.field(index).type if index >= 0 else None
+    if typed is None or not pa.types.is_struct(typed) or (inner := typed.get_field_index(path[0])) < 0:
+        yield f"{column}.value"
+    else:
+        yield from _place(typed.field(inner).type, path[1:], f"{column}.{_TYPED}.{path[0]}")
+
+
+def reassembled(column: pa.StructArray, target: pa.StructType, absent: bytes | None = None) -> pa.StructArray:
+    """Return the VARIANTs as value and metadata. `absent` is the value of VARIANTs without any of the parts that were
+    read. Raises `ValueError`."""
     valid = validity(column)
     if not valid.any():
         return pa.nulls(len(column), target)
     if not valid.all():
         rows = int64_array(np.cumsum(valid) - 1, valid)
-        return reassembled(column.filter(column.is_valid()), target).take(rows)
+        return reassembled(column.filter(column.is_valid()), target, absent).take(rows)
     metadata = column.field("metadata").dictionary_encode()
-    names = sorted(set(_names(column.type.field(_TYPED).type)))
+    names = sorted(set(_names_of_part(column.type)))
     keys = _Keys.of(metadata.dictionary, pa.array(names, pa.binary()))
     value = _value(column, valid, fixed_values(metadata.indices, np.int32).astype(np.int64), keys)
+    if absent is not None:
+        value = value.fill_null(absent)
     if value.null_count:
         raise ValueError("a VARIANT has neither a value nor a typed value")
     parts = {"value": value, "metadata": column.field("metadata")}
@@ -86,22 +111,28 @@ class _Keys:
 
     @classmethod
     def of(cls, metadata: pa.BinaryArray, names: pa.BinaryArray) -> _Keys:
-        keys = variant.read_keys(_values(metadata))
-        data, _ = stored_bytes(metadata)
-        ends = np.concatenate([[0], np.cumsum(keys.ends - keys.starts)])
-        owner = np.repeat(np.arange(len(metadata)), keys.counts)
-        offsets = np.arange(ends[-1]) + np.repeat(keys.starts - ends[:-1], keys.ends - keys.starts)
-        texts = pa.concat_arrays([_binary(variant.Values(data[offsets], ends)), names]).dictionary_encode()
+        counts, keys = key_texts(metadata)
+        owner = np.repeat(np.arange(len(metadata)), counts)
+        texts = pa.concat_arrays([keys, names]).dictionary_encode()
         ranks = np.empty(len(texts.dictionary), dtype=np.int64)
         ranks[pc.array_sort_indices(texts.dictionary).to_numpy()] = np.arange(len(ranks))
         ranks = ranks[texts.indices.to_numpy()]
         name_ranks = ranks[len(owner) :]
-        first = np.concatenate([[0], np.cumsum(keys.counts)])[:-1]
+        first = np.concatenate([[0], np.cumsum(counts)])[:-1]
         column = np.full(len(texts.dictionary), -1)
         column[name_ranks] = np.arange(len(names))
         ids, of_name = np.full((len(metadata), len(names)), -1), column[ranks[: len(owner)]]
         ids[owner[of_name >= 0], of_name[of_name >= 0]] = (np.arange(len(owner)) - first[owner])[of_name >= 0]
         return cls({n: i for i, n in enumerate(names.to_pylist())}, ids, first, ranks[: len(owner)], name_ranks)
+
+
+def key_texts(metadata: pa.BinaryArray) -> tuple[Numbers, pa.BinaryArray]:
+    """Return the number of keys of each metadata, and the keys of one metadata after another. Raises `ValueError`."""
+    keys = variant.read_keys(_values(metadata))
+    data, _ = stored_bytes(metadata)
+    ends = np.concatenate([[0], np.cumsum(keys.ends - keys.starts)])
+    offsets = np.arange(ends[-1]) + np.repeat(keys.starts - ends[:-1], keys.ends - keys.starts)
+    return keys.counts, variant_column(variant.Values(data[offsets], ends))
 
 
 def _names(typed: pa.DataType) -> Iterator[bytes]:
@@ -167,7 +198,7 @@ def _objects(typed: pa.StructArray, value: pa.BinaryArray, there: Mask, owner: N
         raise ValueError("a VARIANT has a field twice, or a field that its metadata does not list")
     counts = np.bincount(row, minlength=len(typed))
     heads = variant.heads(counts, np.concatenate(offsets)[order], sizes, key)
-    return pc.binary_join_element_wise(_binary(heads), *bodies, b"", null_handling="replace")
+    return pc.binary_join_element_wise(variant_column(heads), *bodies, b"", null_handling="replace")
 
 
 def _slices(values: variant.Values, starts: Numbers, sizes: Numbers, rows: Numbers, count: int) -> pa.BinaryArray:
@@ -176,7 +207,7 @@ def _slices(values: variant.Values, starts: Numbers, sizes: Numbers, rows: Numbe
     lengths[rows] = sizes
     ends = np.concatenate([[0], np.cumsum(sizes)])
     offsets = np.arange(ends[-1]) + np.repeat(starts - ends[:-1], sizes)
-    return _binary(variant.Values(values.data[offsets], np.concatenate([[0], np.cumsum(lengths)])))
+    return variant_column(variant.Values(values.data[offsets], np.concatenate([[0], np.cumsum(lengths)])))
 
 
 def _arrays(typed: pa.ListArray, there: Mask, owner: Numbers, keys: _Keys) -> pa.BinaryArray:
@@ -190,26 +221,28 @@ def _arrays(typed: pa.ListArray, there: Mask, owner: Numbers, keys: _Keys) -> pa
     bounds = np.concatenate([[0], np.cumsum(counts)])
     ends = values.ends[bounds]
     offsets = values.starts - np.repeat(ends[:-1], counts)
-    bodies = _binary(variant.Values(values.data, ends))
-    return pc.binary_join_element_wise(_binary(variant.heads(counts, offsets, np.diff(ends))), bodies, b"")
+    bodies = variant_column(variant.Values(values.data, ends))
+    return pc.binary_join_element_wise(variant_column(variant.heads(counts, offsets, np.diff(ends))), bodies, b"")
 
 
 def _leaves(typed: pa.Array) -> pa.BinaryArray:
     """Return VARIANT values of one type. Rows with NULL have arbitrary bytes."""
     found = typed.type
     if pa.types.is_integer(found):
-        return _binary(variant.integers(fixed_values(typed, f"i{found.bit_width // 8}").astype(np.int64)))
+        return variant_column(variant.integers(fixed_values(typed, f"i{found.bit_width // 8}").astype(np.int64)))
     if pa.types.is_boolean(found):
         types = np.where(fixed_values(typed, np.uint8), variant.TRUE, variant.FALSE).astype(np.uint8)
-        return _binary(variant.primitives(types, np.zeros((len(typed), 0), np.uint8), np.zeros(len(typed), np.int64)))
+        return variant_column(
+            variant.primitives(types, np.zeros((len(typed), 0), np.uint8), np.zeros(len(typed), np.int64))
+        )
     if pa.types.is_decimal128(found):
         halves = fixed_values(typed, "(2,)<i8")
-        return _binary(variant.decimals(halves[:, 0], halves[:, 1], found.scale))
+        return variant_column(variant.decimals(halves[:, 0], halves[:, 1], found.scale))
     if pa.types.is_string(found) or pa.types.is_binary(found):
         lengths = byte_lengths(typed)
         heads = variant.text_heads(lengths) if pa.types.is_string(found) else variant.binary_heads(lengths)
         texts = typed.cast(pa.binary()).fill_null(b"")
-        return pc.binary_join_element_wise(_binary(heads), texts, b"")
+        return pc.binary_join_element_wise(variant_column(heads), texts, b"")
     if pa.types.is_timestamp(found):
         kind, width = variant.TIMESTAMP_NTZ if found.tz is None else variant.TIMESTAMP, 8
         typed = typed.cast(pa.timestamp("us", found.tz), safe=False)
@@ -219,13 +252,14 @@ def _leaves(typed: pa.Array) -> pa.BinaryArray:
         raise pa.ArrowNotImplementedError(f"a VARIANT with values of type {found}")
     body = fixed_values(typed, f"({width},)u1")
     types, widths = np.full(len(typed), kind, np.uint8), np.full(len(typed), width, np.int64)
-    return _binary(variant.primitives(types, body, widths))
+    return variant_column(variant.primitives(types, body, widths))
 
 
 def _values(column: pa.BinaryArray) -> variant.Values:
     return variant.Values(*stored_bytes(column))
 
 
-def _binary(values: variant.Values) -> pa.BinaryArray:
+def variant_column(values: variant.Values) -> pa.BinaryArray:
+    """Return values as a column."""
     offsets = pa.py_buffer(values.ends.astype(np.int32))
     return pa.Array.from_buffers(pa.binary(), len(values), [None, offsets, pa.py_buffer(values.data)])

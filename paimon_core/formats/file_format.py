@@ -30,8 +30,10 @@ class ReadRequest:
 
     `predicate` (over `fields`) may skip parts of the file without a match; matching rows are never skipped. `unread`
     are columns that the file must have although they are not read: a file without them belongs to another table.
-    `options` are the table's options; some formats need them to read. `max_rows` and `max_bytes` limit a batch.
-    `row_count` is the number of rows in metadata, None if unknown: a file with another number of rows is corrupt.
+    `variant_paths` has, by field id of a VARIANT, the paths of keys that are needed; a reader may return values with
+    these parts alone. `options` are the table's options; some formats need them to read. `max_rows` and `max_bytes`
+    limit a batch. `row_count` is the number of rows in metadata, None if unknown: a file with another number of rows is
+    corrupt.
     """
 
     path: str
@@ -46,6 +48,7 @@ class ReadRequest:
     max_rows: int = 128 * 1024
     max_bytes: int = 64 * 2**20
     row_count: int | None = None
+    variant_paths: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

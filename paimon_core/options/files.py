@@ -9,6 +9,7 @@ from paimon_core.options.option import (
     Option,
     boolean,
     by_level,
+    decimal_number,
     file_prefix,
     folder,
     integer,
@@ -91,4 +92,22 @@ TARGET_FILE_ROW_NUM = Option(
 )
 TARGET_FILE_SIZE = Option(
     "target-file-size", memory_size, 0, "Target size of data files; 0: 128 mb with keys, else 256."
+)
+VARIANT_INFERENCE = Option(
+    "variant.inferShreddingSchema", boolean, False, "Shred VARIANTs by the first rows of a file."
+)
+VARIANT_INFERENCE_DEPTH = Option("variant.shredding.maxSchemaDepth", integer, 50, "Levels of inferred parts.")
+VARIANT_INFERENCE_ROWS = Option(
+    "variant.shredding.maxInferBufferRow", integer, 4096, "First rows of a file to look at."
+)
+VARIANT_INFERENCE_SHARE = Option(
+    "variant.shredding.minFieldCardinalityRatio", decimal_number, 0.1, "Share of the rows that have an inferred part."
+)
+VARIANT_INFERENCE_WIDTH = Option("variant.shredding.maxSchemaWidth", integer, 300, "Columns of inferred parts.")
+VARIANT_SHREDDING_SCHEMA = Option(
+    "variant.shreddingSchema",
+    str,
+    "",
+    "Parts of VARIANTs that get columns, as JSON.",
+    aliases=("parquet.variant.shreddingSchema",),
 )

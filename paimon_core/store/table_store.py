@@ -95,6 +95,7 @@ class TableStore:
 
     `zone` converts between instants and local times: it is the session's time zone, None for the process's. `metrics`
     counts commits and compactions, `filters` the filters of scans. `threads` decode files for the reader of a split.
+    `variant_paths` are the parts of VARIANTs that a query needs, see `ReadRequest`.
     """
 
     io: FileIO
@@ -114,6 +115,7 @@ class TableStore:
     metrics: Metrics = field(default=PROCESS, compare=False, repr=False)
     filters: SeenFilters = field(default=FILTERS, compare=False, repr=False)
     threads: int = field(default=1, compare=False, repr=False)
+    variant_paths: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "watcher": None, "iceberg_catalogs": None}

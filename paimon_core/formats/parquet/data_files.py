@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -14,7 +16,8 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values, int64_array, rows_at, without_rows
 from paimon_core.arrow.required_parts import has_required_parts, with_required_parts
-from paimon_core.arrow.types import ROW_INDEX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema
+from paimon_core.arrow.shredded_variants import parts_to_read, reassembled
+from paimon_core.arrow.types import ROW_INDEX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, arrow_type
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.expressions.arrow import to_arrow
@@ -23,7 +26,7 @@ from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.prune import may_match
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import Output, OutputFile
-from paimon_core.formats.parquet.encodings import check_encodings, column_encodings
+from paimon_core.formats.parquet.encodings import check_encodings, column_encodings, part_dictionaries
 from paimon_core.formats.parquet.footer import file_end, read_footer, schema_elements
 from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, int96_as_bytes, stored_leaves
 from paimon_core.formats.parquet.page_checks import CheckedFooter, checked_footer
@@ -31,15 +34,17 @@ from paimon_core.formats.parquet.page_cuts import PagesOfGroup, pages_of_group
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
 from paimon_core.formats.parquet.thrift import I32, Fields, checked_structure
 from paimon_core.formats.parquet.unfamiliar import parquet_errors
+from paimon_core.formats.parquet.variant_columns import VariantColumns, given_shapes
 from paimon_core.formats.reading import check_row_count, conform_batch, request_sources
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats, page_stats
 from paimon_core.formats.trusted_bounds import PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.options import TableOptions
+from paimon_core.spec.encodings.variant import VARIANT_NULL
 from paimon_core.spec.kinds import FLOATS
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import DataField, StoredTimeType
+from paimon_core.spec.types import VARIANT, DataField, StoredTimeType
 
 _FEW_GROUPS, _FEW_ROWS = 2, 2**13
 _KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
@@ -54,6 +59,7 @@ class ParquetFormat:
         """Check nothing about types: Parquet files can store every type."""
         writer_settings(options, arrow_schema(fields))
         check_encodings(options)
+        given_shapes(options)
         options[VERIFY_CHECKSUM]
 
     def open_writer(
@@ -62,8 +68,9 @@ class ParquetFormat:
         return ParquetFileWriter(OutputFile(io, path), fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        with parquet_errors(io, request.path), _open(io, request) as file:
-            sources = request_sources(list(file.schema), request)
+        with parquet_errors(io, request.path), _open(io, request) as opened:
+            sources = request_sources(list(opened.schema), request)
+            file = opened.with_parts(request, sources)
             groups = _matching_groups(file.metadata, file.schema, request, sources)
             matches = _matches(file, request, groups, sources)
             found = _batches(file, request, groups, sources) if matches is None else matches
@@ -72,8 +79,9 @@ class ParquetFormat:
 
     def read_rows(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         """Read like `read`, but only the rows at ascending positions. Other row groups are not read."""
-        with parquet_errors(io, request.path), _open(io, request) as file:
-            sources = request_sources(list(file.schema), request)
+        with parquet_errors(io, request.path), _open(io, request) as opened:
+            sources = request_sources(list(opened.schema), request)
+            file = opened.with_parts(request, sources)
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
             ends = np.cumsum(np.array(sizes, dtype=np.int64))
             if len(rows) and (not len(ends) or rows[-1] >= ends[-1]):
@@ -87,8 +95,9 @@ class ParquetFormat:
 
     def read_others(self, io: FileIO, request: ReadRequest, rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
         """Read like `read`, but without the rows at ascending positions."""
-        with parquet_errors(io, request.path), _open(io, request) as file:
-            sources = request_sources(list(file.schema), request)
+        with parquet_errors(io, request.path), _open(io, request) as opened:
+            sources = request_sources(list(opened.schema), request)
+            file = opened.with_parts(request, sources)
             groups = _matching_groups(file.metadata, file.schema, request, sources)
             sizes = np.array(
                 [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)], np.int64
@@ -115,29 +124,34 @@ class ParquetFileWriter:
         self._measured: dict[DataField, list[tuple[ColumnStats, int]]] = {
             f: [] for f in self._fields if f.type.kind in FLOATS or isinstance(f.type, StoredTimeType)
         }
-        self._settings, self._options = writer_settings(options, self._schema), options
+        writer_settings(options, self._schema)  # invalid options fail before there are rows
+        self._options, self._variants = options, VariantColumns({})
         keyed = {SEQUENCE_NUMBER, VALUE_KIND} <= {f.name for f in fields}
         self._group_rows = _KEYED_GROUP_ROWS if keyed else None
         self._writer: pq.ParquetWriter | None = None
-        leaves, count = stored_leaves(self._schema)
-        self._int96 = Int96Sink(self._output.sink, leaves, count) if leaves else None
+        self._int96: Int96Sink | None = None
 
     def write(self, rows: pa.Table) -> None:
         for field, parts in self._measured.items():
             parts.append((column_stats(field.type, rows.column(field.name)), rows.num_rows))
+        if self._writer is None:
+            self._variants = VariantColumns.of(self._fields, self._options, rows)
+        stored = _with_required_parts(self._variants.physical(rows))
         with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(rows)
-            rows = _with_required_parts(rows)
-            self._writer.write_table(rows, row_group_size=self._group_rows or max(rows.num_rows, 1))
+            self._writer.write_table(stored, row_group_size=self._group_rows or max(rows.num_rows, 1))
 
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
         repeating, encodings = column_encodings(first_rows, self._options)
+        schema = self._variants.schema(self._schema)
+        leaves, count = stored_leaves(schema)
+        self._int96 = Int96Sink(self._output.sink, leaves, count) if leaves else None
         return pq.ParquetWriter(
             self._int96 or self._output.sink,
-            self._schema,
-            **self._settings,
-            use_dictionary=repeating,
+            schema,
+            **writer_settings(self._options, schema),
+            use_dictionary=[*repeating, *part_dictionaries(self._variants.parts(schema), self._options)],
             column_encoding=encodings,
             store_decimal_as_integer=True,
             store_schema=False,
@@ -195,11 +209,13 @@ class _Opened:
     """A file, and its checked footer if the file is near, so that checking each page is cheap.
 
     `has_own_types`: the columns have the types of the footer, and no others by Arrow's metadata or by a changed footer.
+    `parts` are the parts to read of VARIANTs, by column.
     """
 
     file: pq.ParquetFile
     near: CheckedFooter | None = None
     has_own_types: bool = False
+    parts: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
 
     @property
     def metadata(self) -> pq.FileMetaData:
@@ -213,7 +229,27 @@ class _Opened:
         if self.near is not None:
             for group in groups:
                 self.near.check_pages(group, frozenset(names))
-        yield from self.file.iter_batches(size, row_groups=list(groups), columns=list(names), use_threads=False)
+        wanted = [part for name in names for part in self.parts.get(name, (name,))]
+        for batch in self.file.iter_batches(size, row_groups=list(groups), columns=wanted, use_threads=False):
+            yield _with_variants(batch, self.parts) if self.parts else batch
+
+    def with_parts(self, request: ReadRequest, sources: Sequence[str | None]) -> _Opened:
+        """Return the file for a reader that needs parts of its VARIANTs only."""
+        if not request.variant_paths:
+            return self
+        pairs = zip(request.fields, sources, strict=True)
+        wanted = {s: request.variant_paths[f.id] for f, s in pairs if s is not None and f.id in request.variant_paths}
+        found = {s: parts_to_read(self.schema.field(s).type, paths, s) for s, paths in wanted.items()}
+        return replace(self, parts={s: parts for s, parts in found.items() if parts is not None})
+
+
+def _with_variants(batch: pa.RecordBatch, parts: Collection[str]) -> pa.RecordBatch:
+    """Return rows with VARIANTs of the parts that were read; VARIANT null without any."""
+    for i, found in enumerate(batch.schema):
+        if found.name in parts:
+            whole = reassembled(batch.column(i), arrow_type(VARIANT), absent=VARIANT_NULL)
+            batch = batch.set_column(i, found.with_type(whole.type), whole)
+    return batch
 
 
 @contextmanager

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.arrow.leaves import leaves
 from paimon_core.options import Option, TableOptions, boolean, one_of
 
 _SAMPLE_ROWS = 20_000
@@ -46,6 +47,14 @@ def column_encodings(rows: pa.Table, options: TableOptions) -> tuple[list[str], 
         return repeating, {}
     others = [n for n in sample.column_names if n not in repeating]
     return repeating, {n: "DELTA_BINARY_PACKED" for n in others if _is_narrow(sample.column(n))}
+
+
+def part_dictionaries(parts: pa.Schema, options: TableOptions) -> list[str]:
+    """Return the paths below shredded columns that get a dictionary: names and keys repeat; writers of Parquet stop by
+    themselves where values do not."""
+    if not options[_DICTIONARY]:
+        return []
+    return [path for path, arrow in leaves(parts) if not pa.types.is_floating(arrow)]
 
 
 def check_encodings(options: TableOptions) -> None:

@@ -52,6 +52,7 @@ SUPPORTS_PUSH_DOWN_CATALYST_FILTERS = f"{_SQL}.internal.connector.SupportsPushDo
 SUPPORTS_PUSH_DOWN_LIMIT = f"{_READ}.SupportsPushDownLimit"
 SUPPORTS_PUSH_DOWN_REQUIRED_COLUMNS = f"{_READ}.SupportsPushDownRequiredColumns"
 SUPPORTS_PUSH_DOWN_TABLE_SAMPLE = f"{_READ}.SupportsPushDownTableSample"
+SUPPORTS_PUSH_DOWN_VARIANT_EXTRACTIONS = f"{_READ}.SupportsPushDownVariantExtractions"
 SUPPORTS_PUSH_DOWN_TOP_N = f"{_READ}.SupportsPushDownTopN"
 SUPPORTS_REPORT_ORDERING = f"{_READ}.SupportsReportOrdering"
 SUPPORTS_REPORT_PARTITIONING = f"{_READ}.SupportsReportPartitioning"

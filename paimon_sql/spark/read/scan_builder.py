@@ -49,7 +49,7 @@ from paimon_core.tracing import are_recorded
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.files import hadoop_settings, has_s3a
-from paimon_sql.spark.jvm.scans.pushdown import is_explaining
+from paimon_sql.spark.jvm.scans.pushdown import is_explaining, no_extractions, read_extractions
 from paimon_sql.spark.jvm.sessions import is_described
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.filters import spark_prunes_soundly, translate_all
@@ -70,6 +70,7 @@ from paimon_sql.spark.read.scan import (
 )
 from paimon_sql.spark.read.scan_metrics import Planning
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
+from paimon_sql.spark.read.variant_paths import VariantPaths, variant_paths
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.spans import below_caller
 from paimon_sql.spark.types import read_struct, string_types, to_struct
@@ -81,6 +82,7 @@ class PaimonScanBuilder(Proxy):
     """Collects what Spark pushes down; `build` plans once."""
 
     shows_rows = True  # whether EXPLAIN has the number of rows
+    prunes_variants = True  # whether the scan reads only those parts of VARIANTs that Spark asks for
 
     def __init__(
         self,
@@ -103,6 +105,7 @@ class PaimonScanBuilder(Proxy):
         self.order: Order | None = None
         self._part: Plan | None = None  # the part of the plan that a limit needs
         self.sample: tuple[float, float, int] | None = None  # the bounds of the part, and the seed
+        self.variant_paths: VariantPaths | None = None
 
     def pruneColumns(self, required: Any) -> None:
         # Arrow rows without columns would lose their count: count(*) over a scan reads the first column
@@ -201,6 +204,17 @@ class PaimonScanBuilder(Proxy):
         self.sample = low, high, seed
         return True
 
+    def pushVariantExtractions(self, extractions: Any) -> Any:
+        """Read only the parts of VARIANTs that the query extracts, and leave the extraction to Spark.
+
+        Spark asks for the operators on the scan first all together, and then again without the upper ones.
+        """
+        if self.variant_paths is None:
+            fields = self.table.schema.field_by_name
+            is_possible = self.prunes_variants and self.derived is DerivedTable.ROWS
+            self.variant_paths = variant_paths(read_extractions(extractions), fields) if is_possible else {}
+        return no_extractions(self.jvm, extractions)
+
     def isPartiallyPushed(self) -> bool:
         return True
 
@@ -265,7 +279,11 @@ class PaimonScanBuilder(Proxy):
         follows = derived_filter(self.table.store, conjunction(self.pruning))
         more = "" if follows is None else f", filters of generated columns: {describe(follows)}"
         sample = "" if self.sample is None else ", files from {:g} to {:g} by seed {}".format(*self.sample)
-        return f"{seen}{plan.describe(rows=self.shows_rows)}{changes}, pushed filters: {filters}{more}{sample}{limit}"
+        by_id = {f.id: f.name for f in self.table.schema.fields}
+        paths = [".".join((by_id[i], *path)) for i, found in (self.variant_paths or {}).items() for path in found]
+        parts = f", parts of VARIANTs: {', '.join(paths)}" if paths else ""
+        about = f"{seen}{plan.describe(rows=self.shows_rows)}{changes}, pushed filters: {filters}{more}{parts}"
+        return f"{about}{sample}{limit}"
 
     @cached_property
     def _plan(self) -> Plan:
@@ -325,8 +343,11 @@ class PaimonScanBuilder(Proxy):
     def _request(self) -> PushedRequest:
         fields = self.table.schema.field_by_name
         known = ((e, p) for e, p in self.of_rows if columns(p) <= fields.keys())
+        table = self.table
+        if self.variant_paths and self._is_version:
+            table = replace(table, store=replace(table.store, variant_paths=self.variant_paths))
         return PushedRequest(
-            table=self.table,
+            table=table,
             derived=self.derived,
             required=self.required,
             predicate=conjunction(p for _, p in self.of_rows),
@@ -378,4 +399,5 @@ class PaimonScanBuilder(Proxy):
             classes.SUPPORTS_PUSH_DOWN_TABLE_SAMPLE,
             classes.SUPPORTS_PUSH_DOWN_TOP_N,
             classes.SUPPORTS_PUSH_DOWN_CATALYST_FILTERS,
+            classes.SUPPORTS_PUSH_DOWN_VARIANT_EXTRACTIONS,
         ]

@@ -45,6 +45,7 @@ class ShownScanBuilder(PaimonScanBuilder):
     """A scan builder that shows a part of the table; `given` are the reader's own options."""
 
     shows_rows = False  # it counts hidden rows, too
+    prunes_variants = False  # conditions of the catalog may need other parts
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ from base64 import b64decode
 from enum import StrEnum
 from typing import Any, Literal
 
+from py4j.java_collections import JavaArray
 from py4j.java_gateway import JavaObject
 
 from paimon_core.dataclass import dataclass
@@ -99,6 +100,23 @@ def _aggregate(function: list[Any]) -> AggregateCall | None:
         case [kind, argument, is_distinct]:
             return AggregateCall(_AGGREGATES[kind], _term(argument), is_distinct)
     return None
+
+
+_VARIANT = "__VARIANT_METADATA_KEY"
+
+
+def read_extractions(extractions: JavaArray) -> list[tuple[tuple[str, ...], str]]:
+    """Return the column, with fields of ROWs, and the path of what Spark extracts from VARIANTs; `$` is the value."""
+    found = list[tuple[tuple[str, ...], str]]()
+    for extraction in extractions:
+        about = json.loads(extraction.metadata().json())
+        found.append((tuple(map(str, extraction.columnName())), about[_VARIANT]["path"] if _VARIANT in about else "$"))
+    return found
+
+
+def no_extractions(jvm: Jvm, extractions: JavaArray) -> JavaArray:
+    """Return the answer that Spark extracts all of these itself."""
+    return jvm.new_array("boolean", len(extractions))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,271 @@
+"""Parquet files with shredded VARIANTs: the columns that a table's options ask for, and the same rows."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from paimon_core.arrow.types import arrow_schema, arrow_type
+from paimon_core.errors import InvalidDataError, InvalidOptionError
+from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.registry import format_of_file
+from paimon_core.io.local import LocalFileIO
+from paimon_core.options import TableOptions
+from paimon_core.spec.types import INT, VARIANT, CollectionType, DataField, Kind, RowType
+from tests.support.variants import decode, encode, encode_metadata
+from tests.unit.arrow.test_shredded import keys_of
+
+V = arrow_type(VARIANT)
+N = DataField(id=3, name="n", type=VARIANT)
+FIELDS = (
+    DataField(id=0, name="id", type=INT),
+    DataField(id=1, name="v", type=VARIANT),
+    DataField(id=2, name="s", type=RowType(fields=(N,))),
+    DataField(id=4, name="l", type=CollectionType(Kind.ARRAY, element=VARIANT)),
+)
+INFER = {"variant.inferShreddingSchema": "true"}
+
+
+def given(**parts: Any) -> dict[str, str]:
+    def node(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {"type": "ROW", "fields": [{"name": n, "type": node(p)} for n, p in part.items()]}
+        return {"type": "ARRAY", "element": node(part[0])} if isinstance(part, list) else part
+
+    return {"variant.shreddingSchema": json.dumps(node(parts))}
+
+
+def variant(document: Any) -> dict[str, bytes]:
+    keys = sorted(keys_of(document))
+    return {"value": encode(document, keys), "metadata": encode_metadata(keys)}
+
+
+def rows_of(documents: Sequence[Any]) -> pa.Table:
+    variants = [None if d is None else variant(d) for d in documents]
+    columns = {
+        "id": list(range(len(documents))),
+        "v": variants,
+        "s": [None if i % 3 == 1 else {"n": v} for i, v in enumerate(variants)],
+        "l": [[v, v] for v in variants],
+    }
+    return pa.table(
+        [pa.array(v, f.type) for v, f in zip(columns.values(), arrow_schema(FIELDS), strict=True)], names=list(columns)
+    )
+
+
+def write(path: Path, options: dict[str, str], *groups: pa.Table) -> pa.Schema:
+    writer = format_of_file(path.name).open_writer(LocalFileIO(), str(path), FIELDS, TableOptions(options))
+    for rows in groups:
+        writer.write(rows)
+    writer.close()
+    return pq.read_schema(path)
+
+
+def read(path: Path) -> list[Any]:
+    request = ReadRequest(str(path), FIELDS, None, lambda: FIELDS, TableOptions({}))
+    batches = format_of_file(path.name).read(LocalFileIO(), request)
+    found = pa.Table.from_batches(batches, arrow_schema(FIELDS)).to_pylist()
+    return [{k: _decoded(v) for k, v in row.items()} for row in found]
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    return (
+        decode(value["value"], value["metadata"]) if "metadata" in value else {k: _decoded(v) for k, v in value.items()}
+    )
+
+
+def shape(arrow: pa.DataType) -> Any:
+    """The parts of a VARIANT in a file, briefly."""
+    if not pa.types.is_struct(arrow) or arrow.get_field_index("typed_value") < 0:
+        return "whole"
+    typed = arrow.field("typed_value").type
+    if pa.types.is_struct(typed):
+        return {f.name: shape(f.type) for f in typed}
+    return [shape(typed.value_type)] if pa.types.is_list(typed) else str(typed)
+
+
+DOCUMENTS = [
+    {"a": 1, "b": "x", "d": 1.5, "l": [1, 2], "o": {"x": True, "y": None}, "rare": 1},
+    {"a": 2, "b": "y", "d": 2.5, "l": [3], "o": {"x": False}, "m": 1},
+    {"a": 3, "b": "z", "d": 3.5, "l": [], "o": {}, "m": "text"},
+    None,
+    [1],
+    5,
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "v", "n"),
+    [
+        ({}, "whole", "whole"),
+        (given(v={"a": "BIGINT", "o": {"x": "BOOLEAN"}}), {"a": "int64", "o": {"x": "bool"}}, "whole"),
+        (given(v="STRING", gone="INT"), "string", "whole"),
+        (given(s={"n": "STRING"}), "whole", "whole"),
+        (given(v={"a": "DATE", "l": ["BIGINT"]}), {"a": "whole", "l": ["int64"]}, "whole"),
+        (
+            {"parquet.variant.shreddingSchema": given(v={"a": "INT"})["variant.shreddingSchema"]},
+            {"a": "int32"},
+            "whole",
+        ),
+        ({**INFER, **given(v={"b": "STRING"})}, {"b": "string"}, "whole"),
+    ],
+)
+def test_columns_are_those_of_the_options(tmp_path: Path, options: dict[str, str], v: Any, n: Any) -> None:
+    rows = rows_of(DOCUMENTS)
+    schema = write(tmp_path / "f.parquet", options, rows, rows.slice(0, 0), rows.slice(1))
+    assert (shape(schema.field("v").type), shape(schema.field("s").type.field("n").type)) == (v, n)
+    assert shape(schema.field("l").type.value_type) == "whole"
+    plain = tmp_path / "plain.parquet"
+    write(plain, {}, rows, rows.slice(1))
+    assert read(tmp_path / "f.parquet") == read(plain)
+
+
+def test_inferred_columns_are_java_s(tmp_path: Path) -> None:
+    documents = DOCUMENTS[:3] * 4
+    schema = write(
+        tmp_path / "f.parquet", {**INFER, "variant.shredding.minFieldCardinalityRatio": "0.4"}, rows_of(documents)
+    )
+    expected = {"a": "int64", "b": "string", "d": "double", "l": ["whole"], "m": "whole", "o": {"x": "bool"}}
+    assert shape(schema.field("v").type) == expected
+    assert shape(schema.field("s").type.field("n").type).keys() >= {"a", "b", "d"}
+    assert [r["v"] for r in read(tmp_path / "f.parquet")] == documents
+
+
+@pytest.mark.parametrize(
+    ("documents", "options", "expected"),
+    [
+        ([1, 2**40, None], {}, "int64"),
+        ([[1], [2, None]], {}, ["int64"]),
+        ([[1], [None]], {}, ["whole"]),
+        ([{"a": 1}, [1]], {}, "whole"),
+        ([{"a": {"b": 1}}], {"variant.shredding.maxSchemaDepth": "1"}, {"a": "whole"}),
+        ([{"a": 1, "b": 2, "c": 3}], {"variant.shredding.maxSchemaWidth": "5"}, {"a": "int64", "b": "int64"}),
+        ([{"a": 1}] + [{"b": 1}] * 9, {}, {"a": "int64", "b": "int64"}),
+        ([{"a": 1}] + [{"b": 1}] * 10, {}, {"b": "int64"}),
+        ([{"a": 1}, {"b": 1}], {"variant.shredding.maxInferBufferRow": "1"}, {"a": "int64"}),
+        ([{}], {}, "whole"),
+        ([None, None], {}, "whole"),
+        ([], {}, "whole"),
+    ],
+)
+def test_limits_of_inference(tmp_path: Path, documents: list[Any], options: dict[str, str], expected: Any) -> None:
+    schema = write(tmp_path / "f.parquet", {**INFER, **options}, rows_of(documents))
+    assert shape(schema.field("v").type) == expected
+    assert [r["v"] for r in read(tmp_path / "f.parquet")] == documents
+
+
+def test_damaged_values_are_refused_by_name(tmp_path: Path) -> None:
+    rows = rows_of([{"a": 1}])
+    damaged = pa.array([{"value": b"\xfc", "metadata": encode_metadata([])}], V)
+    with pytest.raises(
+        InvalidDataError, match=r"^Column 'v' has a VARIANT that cannot be stored in parts: .* unknown type"
+    ):
+        write(tmp_path / "f.parquet", given(v={"a": "INT"}), rows.set_column(1, rows.schema.field(1), damaged))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[", '"STRING"', '{"type": "ROW"}', '{"type": "ROW", "fields": [{"name": "v", "type": "NONSENSE"}]}', "[" * 9999],
+)
+def test_schemas_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(InvalidOptionError, match=r"^Option 'variant.shreddingSchema' cannot be"):
+        format_of_file("f.parquet").check(FIELDS, TableOptions({"variant.shreddingSchema": text}))
+
+
+class CountedIO(LocalFileIO):
+    """Counts the bytes that are read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sources: list[Counted] = []
+
+    def open_input(self, path: str) -> Any:
+        self.sources.append(Counted(super().open_input(path)))
+        return pa.PythonFile(self.sources[-1], mode="r")
+
+    @property
+    def count(self) -> int:
+        return sum(s.count for s in self.sources)
+
+
+class Counted(io.RawIOBase):
+    def __init__(self, source: Any) -> None:
+        self.source, self.count = source, 0
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self.source.read(None if size < 0 else size)
+        self.count += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return int(self.source.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self.source.tell())
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+
+def parts(path: Path, *paths: tuple[str, ...]) -> tuple[list[Any], int]:
+    """The values of column `v` with these parts, and the number of bytes read."""
+    io, fields = CountedIO(), FIELDS[1:2]
+    request = ReadRequest(
+        str(path), fields, None, lambda: FIELDS, TableOptions({}), variant_paths={1: paths} if paths else {}
+    )
+    found = pa.Table.from_batches(format_of_file(path.name).read(io, request), arrow_schema(fields))
+    found.validate(full=True)
+    return ["NULL" if v is None else _decoded(v) for v in found.column(0).to_pylist()], io.count
+
+
+def test_only_the_columns_of_wanted_parts_are_read(tmp_path: Path) -> None:
+    long = [random.Random(i).randbytes(2000).hex() for i in range(300)]
+    documents = [{"a": i, "text": t, "o": {"x": i, "y": t}, "rest": {"text": t}} for i, t in enumerate(long)]
+    path = tmp_path / "f.parquet"
+    write(path, given(v={"a": "BIGINT", "text": "STRING", "o": {"x": "BIGINT", "y": "STRING"}}), rows_of(documents))
+    whole, every_byte = parts(path)
+    few, few_bytes = parts(path, ("a",), ("o", "x"))
+    assert whole == documents
+    assert few == [{"a": i, "o": {"x": i}} for i in range(300)]
+    assert few_bytes < every_byte / 20
+    rest, rest_bytes = parts(path, ("rest", "text"), ("a", "below a number"))
+    assert rest == [{"rest": {"text": t}} for t in long]
+    assert few_bytes < rest_bytes < every_byte / 2
+
+
+@pytest.mark.parametrize(
+    "how", [{}, given(v={"a": {"b": "BIGINT"}, "l": ["STRING"], "m": "VARIANT"}), given(v="STRING")]
+)
+@pytest.mark.parametrize("paths", [[("a",)], [("a", "b")], [("m",), ("l",)], [("none",)], [("a", "b", "c"), ("rare",)]])
+def test_parts_are_as_in_whole_values(tmp_path: Path, how: dict[str, str], paths: list[tuple[str, ...]]) -> None:
+    documents = [
+        *({"a": {"b": 1, "c": 2}, "l": ["x", 1], "m": {"k": 1}}, {"a": {"b": "text"}}, {"a": 5, "rare": [1]}),
+        *({"a": {}}, {"a": {"b": None}}, {"a": {"b": {"c": 7}}}, {"l": 3, "m": None}, {}, 7, "text", ["a"], None, None),
+    ]
+    rows, path = rows_of(documents), tmp_path / "f.parquet"
+    write(path, how, rows.slice(0, 11), rows.slice(11))
+    found, _ = parts(path, *paths)
+    for asked in paths:
+        assert [_get(v, asked) for v in found] == [_get(d, asked) for d in documents]
+    assert [v == "NULL" for v in found] == [d is None for d in documents]
+
+
+def _get(document: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        document = document.get(key, "missing") if isinstance(document, dict) else "missing"
+    return document
