@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from paimon_core.arrow.blob_parts import blob_parts, row_sums
 from paimon_core.options import BLOB_AS_DESCRIPTOR
 from paimon_core.store.blob.columns import described_fields, descriptor_fields
 from paimon_core.store.blob.values import DescribedBlobs
@@ -41,14 +42,16 @@ def _fetched(
         for rows in _pieces(batch, blobs, described):
             for name in described:
                 index = rows.schema.get_field_index(name)
-                values = blobs.resolved(rows.column(index), None if name in elsewhere else check)
-                rows = rows.set_column(index, rows.schema.field(index), values.cast(pa.binary()))
+                parts, with_parts = blob_parts(rows.column(index))
+                values = blobs.resolved(parts, None if name in elsewhere else check)
+                rows = rows.set_column(index, rows.schema.field(index), with_parts(values.cast(pa.binary())))
             yield rows
 
 
 def _pieces(batch: pa.RecordBatch, blobs: DescribedBlobs, described: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Divide the rows into pieces with up to `_MOST_BYTES` of values."""
-    ends = np.cumsum(np.sum([blobs.sizes(batch.column(name)) for name in described], axis=0))
+    columns = (batch.column(name) for name in described)
+    ends = np.cumsum(np.sum([row_sums(c, blobs.sizes(blob_parts(c)[0])) for c in columns], axis=0))
     start = 0
     while start < len(ends):
         before = ends[start - 1] if start else 0

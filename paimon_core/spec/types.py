@@ -241,14 +241,18 @@ _SPELLING = re.compile(
 )
 
 
-def parse_type(node: Any, depth: int = 0) -> DataType:
-    """Parse the type in a JSON node of a schema file. Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
+def parse_type(node: Any, depth: int = 0, *, of_blobs: bool = False) -> DataType:
+    """Parse the type in a JSON node of a schema file. `of_blobs`: it is in a type that may contain BLOBs.
+
+    Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
     if depth > MAX_NESTING:
         raise InvalidSchemaError(f"Types are nested more than {MAX_NESTING} levels deep.")
     if isinstance(node, str):
         found = _parse_atomic(node)
-        if depth and found.kind is Kind.BLOB:
-            raise UnsupportedFeatureError("Columns of type BLOB within another type are not supported yet.")
+        if depth and found.kind is Kind.BLOB and not of_blobs:
+            raise UnsupportedFeatureError(
+                "Columns of type BLOB within another type are supported as ARRAY<BLOB> and MAP<…, BLOB> only."
+            )
         return found
     if not isinstance(node, dict) or not isinstance(node.get("type"), str):
         raise InvalidSchemaError(f"{shortened(node)} is not a data type.")
@@ -258,16 +262,27 @@ def parse_type(node: Any, depth: int = 0) -> DataType:
     name, nullable = match["name"], match["null"] != "NOT NULL"
     try:
         if name in ("ARRAY", "MULTISET"):
-            return CollectionType(Kind[name], nullable, parse_type(node["element"], depth + 1))
+            return CollectionType(
+                Kind[name], nullable, parse_type(node["element"], depth + 1, of_blobs=not depth and name == "ARRAY")
+            )
         if name == "VECTOR":
             element = parse_type(node["element"], depth + 1)
             return VectorType(Kind.ARRAY, nullable, element, node_integer(node, "length"))
         if name == "MAP":
-            key, value = parse_type(node["key"], depth + 1), parse_type(node["value"], depth + 1)
+            key = parse_type(node["key"], depth + 1)
+            value = parse_type(node["value"], depth + 1, of_blobs=not depth)
             return MapType(nullable=nullable, key=key, value=value)
         return RowType(nullable=nullable, fields=tuple(parse_field(f, depth + 1) for f in node["fields"]))
     except (KeyError, TypeError) as e:
         raise InvalidSchemaError(f"{shortened(node)} is not a data type: {e} is missing or malformed.") from e
+
+
+def holds_blobs(data_type: DataType) -> bool:
+    """Return whether a type is BLOB, ARRAY<BLOB> or MAP<…, BLOB>."""
+    match data_type:
+        case MapType(value=part) | CollectionType(kind=Kind.ARRAY, element=part):
+            return part.kind is Kind.BLOB
+    return data_type.kind is Kind.BLOB
 
 
 def parse_field(node: Any, depth: int = 0) -> DataField:

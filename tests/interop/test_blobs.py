@@ -122,6 +122,27 @@ def test_values_of_keyed_tables_in_packs(engines: Engines, first: str) -> None:
 
 
 @pytest.mark.parametrize("first", ENGINES)
+def test_arrays_and_maps_of_blobs(engines: Engines, first: str) -> None:
+    second = other(first)
+    columns = "k INT, a ARRAY<BINARY> COMMENT '__BLOB_FIELD; pages', m MAP<STRING, BINARY> COMMENT '__BLOB_FIELD'"
+    engines.run(first, f"CREATE TABLE t ({columns}) TBLPROPERTIES ({KEYED}, 'blob.target-file-size' = '20 b')")
+    engines.both("SELECT fields, get_json_object(options, '$.blob-field') AS blobs FROM `t$schemas`")
+    engines.run(first, "INSERT INTO t VALUES (1, ARRAY(X'01', NULL, X''), MAP('x', X'02', 'y', NULL)), (2, NULL, NULL)")
+    engines.run(second, "INSERT INTO t VALUES (2, ARRAY(), MAP()), (3, ARRAY(X'0304'), MAP('z', X'05'))")
+    query = "SELECT k, get(a, 0), get(a, 1), get(a, 2), size(a), m['x'], m['y'], m['z'], size(m) FROM t ORDER BY k"
+    rows = engines.both(query)
+    assert rows[0][:4] == [1, "x:01", None, "x:"] and rows[2][1] == "x:0304" and rows[2][7] == "x:05"
+    for engine in (second, first):
+        engines.run(engine, f"DELETE FROM t WHERE k = {2 if engine == second else 3}")
+        engines.run(engine, f"{COMPACT}'{engines.database}.t')")
+        rows = [r for r in rows if r[0] != (2 if engine == second else 3)]
+        engines.both(query, rows)
+        for (path,) in engines.rows("ours", "SELECT file_path FROM `t$files`"):
+            bytes_of_both = Path(f"{path}.blobref").read_bytes()
+            assert encode_references(decode_references(path, bytes_of_both)) == bytes_of_both
+
+
+@pytest.mark.parametrize("first", ENGINES)
 def test_packs_of_postponed_and_dynamic_buckets(engines: Engines, first: str) -> None:
     second = other(first)
     columns = "k INT, pic BINARY COMMENT '__BLOB_FIELD', p STRING"

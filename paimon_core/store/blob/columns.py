@@ -21,7 +21,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField, Kind, holds_blobs
 from paimon_core.store.blob.values import descriptors
 from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.table_store import TableStore
@@ -30,7 +30,7 @@ from paimon_core.store.table_store import TableStore
 def blob_file_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
     """The columns with values in files of their own: `.blob` files, or packs in a table with a primary key."""
     inline = {*options[BLOB_DESCRIPTOR_FIELD], *options[BLOB_VIEW_FIELD]}
-    return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name not in inline)
+    return tuple(f for f in schema.fields if holds_blobs(f.type) and f.name not in inline)
 
 
 def descriptor_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
@@ -42,7 +42,7 @@ def described_fields(schema: TableSchema, options: TableOptions) -> tuple[DataFi
     """Return the columns with descriptors in data files. In a table with a primary key, these are all BLOB columns."""
     if not schema.primary_keys:
         return descriptor_fields(schema, options)
-    return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name not in options[BLOB_VIEW_FIELD])
+    return tuple(f for f in schema.fields if holds_blobs(f.type) and f.name not in options[BLOB_VIEW_FIELD])
 
 
 def blob_column(

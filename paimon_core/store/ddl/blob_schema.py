@@ -24,10 +24,10 @@ from paimon_core.options import (
     TableOptions,
     names,
 )
-from paimon_core.spec.kinds import BINARIES
+from paimon_core.spec.kinds import BINARIES, INTEGERS, TEXTS
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType
-from paimon_core.store.features import check_packs
+from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, holds_blobs
+from paimon_core.store.features import check_packs, check_single_blobs
 
 _DIRECTIVES = {
     "__BLOB_FIELD": BLOB_FIELD,
@@ -37,6 +37,7 @@ _DIRECTIVES = {
 _UNSUPPORTED = "__BLOB_VIEW_FIELD"
 _SEQUENCE_GROUP = re.compile(r"fields\.(?P<columns>.+)\.sequence-group")
 _DEFAULT_FUNCTION = "fields.default-aggregate-function"
+_KEYS = frozenset({*BINARIES, *TEXTS, *INTEGERS, Kind.DECIMAL, Kind.BOOLEAN, Kind.DATE, Kind.TIME})  # of maps of BLOBs
 _BINARIES = BINARIES | {Kind.BLOB}
 _OPTIONS = tuple(_DIRECTIVES.values())
 
@@ -90,9 +91,16 @@ def without_blob(column: str, options: Mapping[str, str]) -> dict[str, str]:
 
 def check_blobs(schema: TableSchema, options: TableOptions) -> None:
     """Raise `InvalidSchemaError`, `InvalidOptionError` or `UnsupportedFeatureError` for invalid BLOB columns."""
-    blobs = [f.name for f in schema.fields if f.type.kind is Kind.BLOB]
+    blobs = [f.name for f in schema.fields if holds_blobs(f.type)]
+    single = [f.name for f in schema.fields if f.type.kind is Kind.BLOB]
     for option in _OPTIONS:
-        _check_named(option, names(options.values.get(option.key, "")), blobs)
+        _check_named(option, names(options.values.get(option.key, "")), blobs if option is BLOB_FIELD else single)
+    for field in schema.fields:
+        if isinstance(field.type, MapType) and holds_blobs(field.type) and field.type.key.kind not in _KEYS:
+            raise InvalidSchemaError(
+                f"Column {field.name!r} of type {field.type.sql()} cannot have keys of this type: keys of maps of "
+                "BLOBs are numbers without fraction, DECIMAL, BOOLEAN, DATE, TIME, texts or binaries."
+            )
     both = [c for c in options[BLOB_VIEW_FIELD] if c in options[BLOB_DESCRIPTOR_FIELD]]
     if both:
         raise InvalidOptionError(
@@ -100,6 +108,7 @@ def check_blobs(schema: TableSchema, options: TableOptions) -> None:
         )
     if not blobs:
         return
+    check_single_blobs(schema)
     if not schema.primary_keys and not options[DATA_EVOLUTION]:
         raise InvalidOptionError(
             f"Data evolution config must enabled for table with BLOB type column {blobs[0]!r}: set "
@@ -144,7 +153,7 @@ def _check_keyed(schema: TableSchema, options: TableOptions, blobs: Sequence[str
 
 def check_not_renamed(field: DataField) -> None:
     """Raise `InvalidSchemaError` for a BLOB column: it cannot be renamed, because options and files name it."""
-    if field.type.kind is Kind.BLOB:
+    if holds_blobs(field.type):
         raise InvalidSchemaError(f"Cannot rename BLOB column: [{field.name}]. Add another one, and copy the values.")
 
 
@@ -155,21 +164,11 @@ def _check_named(option: Option[tuple[str, ...]], columns: Iterable[str], blobs:
 
 
 def _as_blob(field: DataField) -> DataField:
-    kind = field.type.kind
-    if kind not in _BINARIES and _part(field.type) in _BINARIES:
-        raise UnsupportedFeatureError(
-            f"Column {field.name!r} of type {field.type.sql()} cannot contain BLOBs: this version supports "
-            "columns of single BLOBs only."
-        )
-    if kind not in _BINARIES:
+    match field.type:
+        case MapType(value=part) if part.kind in _BINARIES:
+            return replace(field, type=replace(field.type, value=DataType(Kind.BLOB, part.nullable)))
+        case CollectionType(kind=Kind.ARRAY, element=part) if part.kind in _BINARIES:
+            return replace(field, type=replace(field.type, element=DataType(Kind.BLOB, part.nullable)))
+    if field.type.kind not in _BINARIES:
         raise InvalidSchemaError(f"The type of blob field must be binary: column {field.name!r} is {field.type.sql()}.")
     return replace(field, type=DataType(Kind.BLOB, field.type.nullable))
-
-
-def _part(data_type: DataType) -> Kind | None:
-    match data_type:
-        case MapType(value=value):
-            return value.kind
-        case CollectionType(element=element):
-            return element.kind
-    return None

@@ -1,4 +1,5 @@
-"""The BLOB columns of a bucket's rows in tables with a primary key: values go to packs, and rows keep descriptors.
+"""The BLOB columns of a bucket's rows in tables with a primary key: values go to packs, and rows keep descriptors. In
+arrays and maps, each element or value that is not NULL has a descriptor.
 
     data-UUID-N.managed.blob     a pack: the values of one column, as a `.blob` file
     <data file>.blobref          the packs that the rows of a data file name; an extra file of the data file
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from paimon_core.arrow.blob_parts import blob_parts, without_nulls
 from paimon_core.arrow.columns import byte_lengths, fixed_values, validity
 from paimon_core.arrow.types import VALUE_KIND
 from paimon_core.formats.blob import BlobFileWriter
@@ -108,18 +110,21 @@ class PackedColumns:
     def packed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Write the values of rows to packs, and return the rows with descriptors.
 
-        Deleted rows get NULL, or no bytes in a column that cannot be NULL."""
+        Deleted rows get NULL, or an empty value in a column that cannot be NULL."""
         if not self._packs:
             return rows
         gone = is_retract(fixed_values(rows.column(VALUE_KIND), np.int8))
-        deleted = pa.array(gone) if gone.any() else None
+        deleted = gone if gone.any() else None
         for name, packs in self._packs.items():
             index = rows.schema.get_field_index(name)
             field = rows.schema.field(index)
             values = rows.column(index)
-            described = packs.packed(values if deleted is None else pc.if_else(deleted, None, values))
-            if deleted is not None and not field.nullable:
-                described = pc.if_else(deleted, b"", described)
+            if deleted is not None:
+                values = values.take(pa.array(np.arange(len(gone)), mask=gone))
+            parts, with_parts = blob_parts(values)
+            described = with_parts(packs.packed(parts))
+            if not field.nullable:
+                described = without_nulls(described)
             rows = rows.set_column(index, field, described)
         return rows
 
@@ -130,7 +135,7 @@ class PackedColumns:
             gone = is_retract(fixed_values(live.column(VALUE_KIND), np.int8))
             live = live.filter(pa.array(~gone)) if gone.any() else live
             for name in self._names:
-                self._named |= files_named(live.column(name).drop_null())
+                self._named |= files_named(blob_parts(live.column(name))[0].drop_null())
 
     def with_references(self, folder: str, file: DataFileMeta) -> DataFileMeta:
         """Write the `.blobref` file of a data file, which has all rows noted since the last call."""

@@ -19,7 +19,7 @@ from paimon_core.options.support import OPTIONS
 from paimon_core.secrets import redacted, without_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import CommitKind
-from paimon_core.spec.types import Kind
+from paimon_core.spec.types import holds_blobs
 from paimon_core.store.features import check_seen_whole
 from paimon_core.store.named_files import files_of
 from paimon_core.system_tables.text import local_time
@@ -231,7 +231,7 @@ def _doc(option: Option[Any] | None) -> str:
 
 
 def _rows(found: PaimonTable, _: PageCall) -> Html:
-    fields = [f for f in found.inner.schema.fields if f.type.kind is not Kind.BLOB]
+    fields = [f for f in found.inner.schema.fields if not holds_blobs(f.type)]
     shown = [f.name for f in fields[:MOST_COLUMNS]]
     if not shown:
         raise UnsupportedFeatureError(f"{found.name} has only BLOB columns, and the page shows none of them.")
