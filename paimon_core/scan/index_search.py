@@ -111,10 +111,15 @@ FOUND_IDS = Record("found ids", FoundIds, (Column("ids", "ids", "bytes"), Column
 
 
 def best(found: Sequence[FoundIds], limit: int) -> tuple[NDArray[np.int64], Floats]:
-    """Return the ids and scores of the rows with the largest scores in several answers, the largest first."""
+    """Return the ids and scores of the rows with the largest scores in several answers, the largest first.
+
+    Files of indexes may cover the same rows: a row that they find twice counts once, with its largest score.
+    """
     ids = np.concatenate([np.frombuffer(f.ids, dtype=np.int64) for f in found] or [np.zeros(0, np.int64)])
     scores = np.concatenate([np.frombuffer(f.scores, dtype=np.float32) for f in found] or [np.zeros(0, np.float32)])
-    chosen = largest(scores, limit)
+    order = np.lexsort((-scores, ids))
+    order = np.sort(order[np.diff(ids[order], prepend=-1) != 0])  # the first answer of each row
+    chosen = order[largest(scores[order], limit)]
     return ids[chosen], scores[chosen]
 
 

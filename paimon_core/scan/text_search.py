@@ -46,6 +46,8 @@ from paimon_core.store.table_store import TableStore
 
 RANKERS = ("rrf", "weighted_score", "mrr")
 _RRF_RANKS = np.float32(60)
+# A FLOAT has larger ones, but their sums would be infinite.
+_LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-30, 1e30
 Query = VectorQuery | TextQuery
 
 
@@ -68,8 +70,11 @@ class HybridQuery:
         if limit < 1:
             raise InvalidOptionError(f"A search cannot return {limit} rows: ask for 1 row or more.")
         for _, weight in routes:
-            if not (np.isfinite(np.float32(weight)) and np.float32(weight) > 0):
-                raise InvalidOptionError(f"The weight {weight} of a search is invalid: use a positive number.")
+            if not _LEAST_WEIGHT <= weight <= _LARGEST_WEIGHT:
+                raise InvalidOptionError(
+                    f"The weight {weight} of a search is invalid: use a number from {_LEAST_WEIGHT:g} to "
+                    f"{_LARGEST_WEIGHT:g}."
+                )
         return HybridQuery(tuple(routes), limit, spelled)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -52,6 +53,23 @@ def test_texts_that_match(spark: Any) -> None:
     assert len(rows(spark, f"SELECT k, _ROW_ID FROM full_text_search('t', 'words', {LAKE}, 20)")) == 4
     drop = call.replace("create_", "drop_")
     assert rows(spark, drop.replace("=> 't', index_type", "=> 'words', index_type")) == [(True, 2)]
+
+
+@pytest.mark.usefixtures("table")
+def test_names_of_columns_are_as_in_queries(spark: Any) -> None:
+    assert len(rows(spark, f"SELECT k FROM full_text_search('t', 'T', {LAKE}, 20)")) == 6
+    assert rows(spark, "SELECT K FROM vector_search('t', 'V', array(3, 1), 1)") == [(3,)]
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    with pytest.raises(PySparkException, match="has no column 'T' to search in"):
+        rows(spark, f"SELECT k FROM full_text_search('t', 'T', {LAKE}, 20)")
+
+
+@pytest.mark.usefixtures("table")
+def test_searches_are_not_streams(spark: Any) -> None:
+    found = json.dumps({"column": "v", "vector": [1.0, 1.0], "k": 1, "options": {}})
+    stream = spark.readStream.option("search.arguments", found).table("t")
+    with pytest.raises(PySparkException, match="cannot be a stream"):
+        stream.writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
 
 
 @pytest.mark.usefixtures("table")

@@ -119,9 +119,7 @@ class Jvm(SparkMembers):
         found, name = self.compiled("CatalogClasses"), name or source
         # another thread may define it between the first two
         return bool(
-            found.isThere(name)
-            or found.defineCompiled(name, self.compiled_classes(source))
-            or found.isThere(name)
+            found.isThere(name) or found.defineCompiled(name, self.compiled_classes(source)) or found.isThere(name)
         )
 
     def compiled_classes(self, name: str) -> JavaObject:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from paimon_core.arrow.nearest import VectorQuery
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, PaimonError
 from paimon_core.indexes.full_text import TextQuery
 from paimon_core.options import DATA_EVOLUTION
@@ -15,6 +16,7 @@ from paimon_core.spec.kinds import TEXTS
 from paimon_core.spec.types import DataField, Kind, VectorType
 from paimon_core.table import Table
 from paimon_sql.preprocess import SEARCH_OPTION
+from paimon_sql.spark.session_bridge import SessionBridge
 
 _Arguments = Mapping[str, Any]
 
@@ -25,18 +27,18 @@ def has_scores(table: Table) -> bool:
     return any(_has_vectors(f) or (by_id and f.type.kind in TEXTS) for f in table.schema.fields)
 
 
-def query_of(table: Table, given: Mapping[str, str]) -> Query | HybridQuery | None:
-    """Return the search that the options of a read ask for, or None.
+def query_of(table: Table, given: Mapping[str, str], session: SessionBridge) -> Query | HybridQuery | None:
+    """Return the search that the options of a read ask for, or None. Columns have names as in the session's queries.
 
     Raises `ColumnNotFoundError`, `InvalidOptionError` for arguments that do not fit, `UnsupportedFeatureError`."""
     text = given.get(SEARCH_OPTION)
     if text is None:
         return None
     try:
-        found = _object(json.loads(text))
+        found, columns = _object(json.loads(text)), _Columns(table, session.known_as)
         if "ranker" in found:
-            return _combined(table, found)
-        return _matching(table, found, "full_text_search") if "query" in found else _nearest(table, found)
+            return _combined(columns, found)
+        return _matching(columns, found, "full_text_search") if "query" in found else _nearest(columns, found)
     except PaimonError:
         raise
     except (ValueError, TypeError, RecursionError) as e:
@@ -46,36 +48,56 @@ def query_of(table: Table, given: Mapping[str, str]) -> Query | HybridQuery | No
         ) from e
 
 
-def _nearest(table: Table, found: _Arguments) -> VectorQuery:
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a table, by names that differ in case if the session ignores it."""
+
+    table: Table
+    known_as: Callable[[str], str]
+
+    def named(self, column: str) -> DataField:
+        """Return a column. Raises `ColumnNotFoundError`."""
+        fields, wanted = self.table.schema.field_by_name, self.known_as(column)
+        found = [fields[column]] if column in fields else [f for n, f in fields.items() if self.known_as(n) == wanted]
+        if len(found) != 1:
+            why = "has no column" if not found else "has several columns like"
+            raise ColumnNotFoundError(
+                f"Table {self.table.name} {why} {column!r} to search in; it has {', '.join(fields)}."
+            )
+        return found[0]
+
+
+def _nearest(columns: _Columns, found: _Arguments) -> VectorQuery:
     _check_types(found, column=str, vector=list, k=int, options=dict)
     vector, options = found["vector"], found["options"]
     if not all(type(n) is float for n in vector) or not all(type(o) is str for o in options.values()):
         raise TypeError("vector")
-    field = _field(table, found["column"])
-    return VectorQuery.of(field, vector, found["k"], options, table.store.options.values)
+    field = columns.named(found["column"])
+    return VectorQuery.of(field, vector, found["k"], options, columns.table.store.options.values)
 
 
-def _matching(table: Table, found: _Arguments, function: str) -> TextQuery:
+def _matching(columns: _Columns, found: _Arguments, function: str) -> TextQuery:
     _check_types(found, column=str, query=str, k=int)
-    check_has_ids(table.store, function)
-    return TextQuery.of(_field(table, found["column"]), found["query"], found["k"], table.store.options.values)
+    check_has_ids(columns.table.store, function)
+    field, options = columns.named(found["column"]), columns.table.store.options.values
+    return TextQuery.of(field, found["query"], found["k"], options)
 
 
-def _combined(table: Table, found: _Arguments) -> HybridQuery:
+def _combined(columns: _Columns, found: _Arguments) -> HybridQuery:
     _check_types(found, vectors=list, texts=list, k=int, ranker=str)
-    check_has_ids(table.store, "hybrid_search")
+    check_has_ids(columns.table.store, "hybrid_search")
     limit, routes = found["k"], list[tuple[Query, float]]()
     for route in map(_object, found["vectors"]):
         named = {"field" if name == "vector_column" else name: value for name, value in route.items()}
         _check_members(named, "field", "query_vector")
         options = {"column": named["field"], "vector": named["query_vector"], "options": named.get("options", {})}
-        routes.append((_nearest(table, {**options, "k": _limit(named, limit)}), _weight(named)))
+        routes.append((_nearest(columns, {**options, "k": _limit(named, limit)}), _weight(named)))
     for route in map(_object, found["texts"]):
         _check_members(route, "column", "query")
         if route.get("options"):
             raise InvalidOptionError("A search for texts in hybrid_search takes no options: leave them out.")
         asked = {"column": route["column"], "query": route["query"], "k": _limit(route, limit)}
-        routes.append((_matching(table, asked, "hybrid_search"), _weight(route)))
+        routes.append((_matching(columns, asked, "hybrid_search"), _weight(route)))
     return HybridQuery.of(routes, limit, found["ranker"])
 
 
@@ -109,14 +131,6 @@ def _limit(route: _Arguments, limit: int) -> int:
 
 def _weight(route: _Arguments) -> float:
     return float(route.get("weight", 1.0))
-
-
-def _field(table: Table, column: str) -> DataField:
-    field = table.schema.field_by_name.get(column)
-    if field is None:
-        known = ", ".join(table.schema.field_by_name)
-        raise ColumnNotFoundError(f"Table {table.name} has no column {column!r} to search in; it has {known}.")
-    return field
 
 
 def _has_vectors(field: DataField) -> bool:

@@ -87,6 +87,12 @@ class SearchScan(LocalScan):
         about = f"PaimonScan[{search.describe()}, in {builder._describe(plan)}"
         super().__init__(builder.jvm, builder.session, None, builder.required, about)
 
+    def toMicroBatchStream(self, _checkpoint: str) -> Any:
+        raise UnsupportedFeatureError(
+            f"A search in table {self.search.store.name} cannot be a stream: it finds the best rows of a version. "
+            "Search in a batch query, or in foreachBatch."
+        )
+
     def rows(self) -> Any:
         found = self.search.run(SparkExecutor(self.session, small=SMALL_WORK))
         return self.session.local_rows(found.select(self.local_schema.names), self.local_schema)

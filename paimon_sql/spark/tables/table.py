@@ -215,7 +215,7 @@ class SparkTable(_DataTable, PartitionManagement):
         at = self.at
         if table is not self.table:
             at = replace(at, store=at.store.with_options(table.store.options.values))
-        version, query = partial(self._version, table), query_of(at, given)
+        version, query = partial(self._version, table), query_of(at, given, self.session)
         if query is not None and shown is not None:
             raise UnsupportedFeatureError(
                 f"Table {table.name} cannot be searched: the catalog shows its user a part of the rows, or columns "
