@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from string import whitespace
 
 from paimon_core.dataclass import dataclass
 from paimon_sql.preprocess.blocks import spans_of_statements
@@ -100,6 +101,6 @@ def new_table(cursor: Cursor) -> tuple[str, ...]:
 
 
 def statement_kind(text: str) -> str:
-    """Return the first word of a statement, such as INSERT or MERGE."""
-    match = _WORD.match(_COMMENTS.sub(" ", f"{text}\n").lstrip())
+    """Return the first word of a statement, such as INSERT or MERGE; of a query in parentheses, its first word."""
+    match = _WORD.match(_COMMENTS.sub(" ", f"{text}\n").lstrip(f"({whitespace}"))
     return "statement" if match is None else match[0].upper()

@@ -13,21 +13,39 @@ from paimon_sql.spark.jvm.servers import EndedStatement
 _LONGEST = 1000  # characters of a statement
 _KINDS = frozenset(
     (
-        "alter",
-        "analyze",
-        "call",
-        "copy",
-        "create",
-        "delete",
-        "describe",
-        "drop",
-        "explain",
-        "insert",
-        "merge",
-        "refresh",
+        *(
+            "add",
+            "alter",
+            "analyze",
+            "begin",
+            "cache",
+            "call",
+            "clear",
+            "comment",
+            "copy",
+            "create",
+            "declare",
+            "delete",
+        ),
+        *(
+            "describe",
+            "drop",
+            "execute",
+            "explain",
+            "from",
+            "insert",
+            "list",
+            "load",
+            "merge",
+            "msck",
+            "refresh",
+            "repair",
+        ),
+        *("replace", "reset", "select", "set", "show", "table", "truncate", "uncache", "update", "upsert", "use"),
+        *("values", "with"),
     )
-    + ("select", "set", "show", "truncate", "update", "use", "with")
 )
+_SHORT = {"desc": "describe"}
 
 Rows = Callable[[EndedStatement], int | None]
 
@@ -57,6 +75,7 @@ class StatementLog:
 def _kind(text: str) -> str:
     """Return the first word of a statement if it is one of SQL's, else "other": labels of metrics show nothing else."""
     word = statement_kind(text).lower()
+    word = _SHORT.get(word, word)
     return word if word in _KINDS else "other"
 
 

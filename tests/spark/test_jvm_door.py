@@ -94,6 +94,13 @@ def test_python_starts_with_the_first_statement_if_a_setting_says_so(programs: P
     assert found == {"before": "false", "statement": "false", "after": "true"}, ended.err
 
 
+def test_an_unknown_start_is_refused_by_name(programs: Programs) -> None:
+    options = programs.run("paimon-sql spark-options -w unknown-lake -c spark.paimon_sql.start=Statement").out
+    ended = programs.run(f"spark-sql {' '.join(options.split())} -e 'SELECT 1'")
+    assert ended.status != 0
+    assert "Setting spark.paimon_sql.start = 'Statement' is not valid. Set it to 'session'" in ended.err + ended.out
+
+
 # another extension wraps the parser of a session, and parses at once
 _EARLY = """
 val first = spark.sessionState

@@ -11,6 +11,8 @@ from pyspark.errors import SparkRuntimeException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import functions as F
 
+from paimon_sql.spark.statements import parser
+
 pytestmark = pytest.mark.spark
 
 CONDITION, STATE = "NOT_NULL_ASSERT_VIOLATION", "42000"
@@ -85,3 +87,20 @@ def test_a_stream_gives_the_same_error(spark: Any, tmp_path: Path) -> None:
         else:
             assert query.awaitTermination(300)
     assert [row.asDict(True) for row in spark.table("t").collect()] == [{"k": 1, "s": {"f": 1}}]
+
+
+def test_a_session_that_failed_to_describe_a_table_tries_again(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What shows NOT NULL columns is added to a session before its first DESCRIBE."""
+
+    def failing(*given: Any) -> None:
+        raise RuntimeError("not now")
+
+    other = spark.newSession()
+    other.sql("SELECT 1").collect()
+    monkeypatch.setattr(parser, "install_described_columns", failing)
+    with pytest.raises(Exception, match="not now"):
+        other.sql("DESCRIBE EXTENDED t")
+    monkeypatch.undo()
+    with pytest.raises(PySparkException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        other.sql("DESCRIBE EXTENDED nosuch").collect()
+    assert "DescribedColumns" in other._jsparkSession.sessionState().planner().strategies().toString()

@@ -152,19 +152,23 @@ class PaimonParser(Proxy):
         self.registry.bridge.count_statement()
         self.registry.register(text)
         if self.is_new:
-            self.is_new = False
             install_source_tasks(self.jvm, self.registry.session)
             install_divided_scans(self.jvm, self.registry.session)
+            self.is_new = False
             if self.place is not None:
                 with suppress(Py4JJavaError, CapturedException):  # the database may have been dropped since
                     move_to(self.registry.session, *self.place)
 
+    def _prepare_describing(self, text: str) -> None:
+        """Before the first statement that describes a table, install what describes Paimon tables."""
+        if not self.describes and _DESCRIBES.search(text):
+            install_described_columns(self.jvm, self.registry.session)
+            self.describes = True
+
     def _planned(self, text: str, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
         self._prepare(text)
         text = with_variables(self.variables, text)
-        if not self.describes and _DESCRIBES.search(text):
-            self.describes = True
-            install_described_columns(self.jvm, self.registry.session)
+        self._prepare_describing(text)
         statement = self._preprocessed(text, self._is_elsewhere)
         if isinstance(statement, Rewriting) and statement.is_elsewhere and not self._parses(text):
             statement = self._preprocessed(text)
@@ -288,9 +292,7 @@ class PaimonParser(Proxy):
     def parseQuery(self, text: str) -> Any:
         self._prepare(text)
         text = with_variables(self.variables, text)
-        if not self.describes and _DESCRIBES.search(text):
-            self.describes = True
-            install_described_columns(self.jvm, self.registry.session)
+        self._prepare_describing(text)
         statement = self._preprocessed(text)
         query = statement if isinstance(statement, Rewriting) else Rewriting(text)
         plan = self._parsed(query, self.delegate.parseQuery)

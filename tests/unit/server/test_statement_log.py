@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+from paimon_core.metrics import STATEMENTS, Metrics
 from paimon_sql.server.statement_log import StatementLog
 from paimon_sql.spark.jvm.servers import EndedStatement
 from tests.support.hostile_names import HOSTILE_NAMES
@@ -44,3 +45,24 @@ def test_what_clients_say_is_one_line_that_acts_on_no_terminal() -> None:
 def test_rows_that_were_counted_are_told() -> None:
     (line,) = StatementLog().new_lines([ended("1", "SELECT 1")], lambda one: 7)
     assert line == "thrift user=ann seconds=1.234 rows=7 finished: SELECT 1"
+
+
+def test_statements_are_counted_by_their_first_word() -> None:
+    kinds = {
+        "DESC t": "describe",
+        "describe t": "describe",
+        "VALUES (1)": "values",
+        "(SELECT 1) UNION (SELECT 2)": "select",
+        "/* why */ ( -- and\n (select 1))": "select",
+        "(VALUES (1))": "values",
+        "TABLE t": "table",
+        "FROM t SELECT a": "from",
+        "REPLACE TABLE t AS SELECT 1": "replace",
+        "CACHE TABLE t": "cache",
+        "secret 1": "other",
+        "": "other",
+    }
+    for text, kind in kinds.items():
+        metrics = Metrics()
+        StatementLog(metrics).new_lines([ended("1", text)], none)
+        assert metrics.value(STATEMENTS.name, server="thrift", kind=kind, state="finished") == 1, text

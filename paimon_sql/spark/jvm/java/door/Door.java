@@ -43,7 +43,7 @@ public final class Door {
 
   /** Start Python for the first session of a driver, unless a setting says that the first statement does. */
   public static void begin(SparkSession session) {
-    if (session.sparkContext().conf().get(SETTING, "session").equals("statement")) return;
+    if (!whenToStart(session.sparkContext()).equals("session")) return;
     synchronized (LOCK) {
       if (last == null) start(session);
     }
@@ -53,6 +53,7 @@ public final class Door {
   public static PythonProcess python(SparkSession session) {
     PythonProcess found = running(session);
     if (found != null) return found;
+    check(whenToStart(session.sparkContext()));
     Start start;
     synchronized (LOCK) {
       boolean isOver = last == null || last.context != session.sparkContext()
@@ -70,6 +71,14 @@ public final class Door {
       org.apache.spark.unsafe.Platform.throwException(e.getCause());
       return null;
     }
+  }
+
+  private static String whenToStart(SparkContext context) { return context.conf().get(SETTING, "session"); }
+
+  private static void check(String start) {
+    if (start.equals("session") || start.equals("statement")) return;
+    throw new DoorException("Setting " + SETTING + " = '" + start + "' is not valid. Set it to 'session', which starts Python beside"
+      + " the first session, or to 'statement', which starts it at the first statement.", null);
   }
 
   private static Start start(SparkSession session) {
