@@ -201,6 +201,17 @@ def test_several_flows_a_sink_and_refreshes_of_some_tables(tmp_path: Path) -> No
     views.write_text(FLOWS_IN_SQL.replace("count(*) AS n", "max(id) AS top, count(*) AS rows"))
     assert run("--refresh", "counted")[1] == [(3, 3)]
     assert catalog.table("shop.counted").schema.names == ["top", "rows"]
+    for text, expected in {
+        "concat('n', count(*)) AS top": [("n3", 3)],
+        "max(id) AS top": [(3, 3)],  # the old text does not parse
+        "named_struct('a', max(id)) AS top": [({"a": 3}, 3)],
+        "named_struct('a', max(v), 'b', 1) AS top": [({"a": "c", "b": 1}, 3)],
+    }.items():
+        views.write_text(FLOWS_IN_SQL.replace("count(*) AS n", f"{text}, count(*) AS rows"))
+        assert run("--refresh", "counted")[1] == expected
+    assert catalog.table("shop.counted").schema.names == ["top", "rows"]
+    commits = [c["commit_kind"] for c in catalog.table("shop.counted").inspect("snapshots").to_pylist()]
+    assert commits == ["APPEND", *["OVERWRITE"] * (len(commits) - 1)]
 
 
 def test_the_example(tmp_path: Path) -> None:
@@ -276,6 +287,17 @@ cdc("history", 2)
 """
 
 
+CHANGES_IN_SQL = """\
+CREATE STREAMING TABLE keyed_in_sql TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1');
+CREATE FLOW of_keyed AS AUTO CDC INTO keyed_in_sql FROM STREAM(events) KEYS (id)
+  APPLY AS DELETE WHEN op = 'd' SEQUENCE BY seq COLUMNS * EXCEPT (op) STORED AS SCD TYPE 1;
+CREATE STREAMING TABLE plain_in_sql FLOW AUTO CDC FROM STREAM(events) KEYS (id)
+  APPLY AS DELETE WHEN op = 'd' SEQUENCE BY seq COLUMNS (id, seq, v);
+CREATE STREAMING TABLE history_in_sql FLOW AUTO CDC FROM STREAM(events) KEYS (id)
+  APPLY AS DELETE WHEN op = 'd' SEQUENCE BY seq COLUMNS * EXCEPT (op) STORED AS SCD TYPE 2;
+"""
+
+
 def latest(events: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """Return the rows that remain: of each key the event with the greatest number, unless it deletes the key."""
     last: dict[Any, dict[str, Any]] = {}
@@ -300,9 +322,8 @@ def history(events: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
 
 @since(4, 3, "Spark 4.2 has no AUTO CDC")
 def test_changes_are_applied_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    """Late events, events that come twice, and deletions, in two runs."""
-    warehouse, folder = tmp_path / "warehouse", project(tmp_path, "")
-    (folder / "transformations" / "views.sql").unlink()
+    """Late events, events that come twice, and deletions, in two runs, by flows in Python and in SQL."""
+    warehouse, folder = tmp_path / "warehouse", project(tmp_path, CHANGES_IN_SQL)
     (folder / "transformations" / "tables.py").write_text(CHANGES)
     catalog = paimon_sql.open_catalog(str(warehouse))
     catalog.create_database("shop")
@@ -316,8 +337,9 @@ def test_changes_are_applied_in_the_order_of_their_numbers(tmp_path: Path) -> No
         seen += part
         ran = pipeline(folder, warehouse, "run")
         assert ran.returncode == 0, ran.stderr[-3000:]
-        for name in ("plain", "keyed"):
+        for name in ("plain", "keyed", "plain_in_sql", "keyed_in_sql"):
             rows = catalog.table(f"shop.{name}").scan(["id", "seq", "v"]).to_arrow().to_pylist()
             assert sorted(tuple(row.values()) for row in rows) == latest(seen), name
-        rows = catalog.table("shop.history").scan(["id", "v", "__START_AT", "__END_AT"]).to_arrow().to_pylist()
-        assert sorted((tuple(row.values()) for row in rows), key=lambda row: row[:3]) == history(seen)
+        for name in ("history", "history_in_sql"):
+            rows = catalog.table(f"shop.{name}").scan(["id", "v", "__START_AT", "__END_AT"]).to_arrow().to_pylist()
+            assert sorted((tuple(row.values()) for row in rows), key=lambda row: row[:3]) == history(seen), name

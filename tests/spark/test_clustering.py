@@ -51,6 +51,47 @@ def test_a_table_is_clustered_by_other_columns_or_none(spark: Any) -> None:
     assert spark.sql("SELECT * FROM `older$options` WHERE key LIKE '%cluster%'").count() == 0
 
 
+def test_statements_name_columns_in_any_case(spark: Any) -> None:
+    """Of every statement that names columns of a table, one in another case than the table's."""
+    spark.sql("CREATE TABLE t (x INT, y INT) CLUSTER BY (Y)")
+    assert option(spark) == "y"
+    for statement in (
+        "ALTER TABLE t CLUSTER BY (Y, X)",
+        "INSERT INTO t (Y, X) VALUES (1, 2)",
+        "INSERT INTO t BY NAME SELECT 1 AS Y, 4 AS X",
+        "ALTER TABLE t ADD COLUMN z INT AFTER X",
+        "ALTER TABLE t ADD COLUMN (w STRUCT<a: INT>)",
+        "ALTER TABLE t ADD COLUMN W.b INT AFTER A",
+        "ALTER TABLE t ALTER COLUMN Z COMMENT 'c'",
+        "ALTER TABLE t ALTER COLUMN Z TYPE BIGINT",
+        "ALTER TABLE t ALTER COLUMN Z AFTER Y",
+        "ALTER TABLE t ALTER COLUMN Z SET DEFAULT 3",
+        "ALTER TABLE t RENAME COLUMN Z TO v",
+        "ALTER TABLE t DROP COLUMN W",
+        "UPDATE t SET Y = X WHERE V IS NULL",
+        "DELETE FROM t WHERE X = 100",
+        "MERGE INTO t USING (SELECT 9 AS x) s ON t.X = s.X WHEN NOT MATCHED THEN INSERT (X, Y) VALUES (9, 9)",
+        "ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS X, Y",
+        "CREATE TABLE p (x INT, y INT, dt STRING) PARTITIONED BY (DT)",
+        "INSERT INTO p PARTITION (DT = 'a') VALUES (1, 2)",
+        "INSERT OVERWRITE p PARTITION (DT = 'a') (Y) VALUES (2)",
+        "ALTER TABLE p ADD PARTITION (DT = 'b')",
+        "SHOW PARTITIONS p PARTITION (DT = 'a')",
+        "INSERT INTO p PARTITION (DT = 'b') VALUES (1, 2)",
+        "TRUNCATE TABLE p PARTITION (DT = 'b')",
+        "INSERT INTO p PARTITION (DT = 'b') VALUES (1, 2)",
+        "ALTER TABLE p DROP PARTITION (DT = 'b')",
+        "CREATE TABLE k (id INT, dt STRING, v INT, PRIMARY KEY (ID, DT) NOT ENFORCED) PARTITIONED BY (DT)",
+        "INSERT INTO k VALUES (1, 'a', 1)",
+        "CREATE VIEW vw AS SELECT X FROM t",
+    ):
+        assert spark.sql(statement).collect() is not None, statement
+    assert option(spark) == "y,x"
+    assert sorted(map(tuple, spark.sql("SELECT x, y FROM t").collect())) == [(2, 2), (4, 4), (9, 9)]
+    assert spark.table("t").columns == ["x", "y", "v"]
+    assert [tuple(row) for row in spark.sql("SELECT * FROM p").collect()] == [(None, 2, "a")]
+
+
 def test_writers_of_dataframes(spark: Any, tmp_path: Path) -> None:
     rows = spark.range(10).selectExpr("id", "id % 2 AS p")
     rows.write.clusterBy("id").saveAsTable("t")

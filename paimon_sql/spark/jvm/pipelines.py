@@ -10,6 +10,7 @@ from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm, stack_names
 from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method
+from paimon_sql.spark.jvm.view_refreshes import DefinedTable, replaces_rows, runs_of_view
 
 _SOURCE, _NONE = "ViewRefreshes", "not in this Spark"
 
@@ -54,10 +55,29 @@ def puts_off_truncation(jvm: Jvm, table: str) -> bool:
     """
     if not is_pipeline(jvm) or jvm.variant(puts_off_truncation).name == _NONE:
         return False
-    return bool(jvm.compiled(_SOURCE).putsOff(table))
+    runs = runs_of_view(table, _definitions(jvm, table))
+    jvm.compiled(_SOURCE).keep(table, " ".join(runs))
+    return bool(runs)
+
+
+def is_refreshed_view(jvm: Jvm, table: str) -> bool:
+    """Return whether a pipeline that prepares its tables in this thread replaces the rows of a view later."""
+    refreshes = jvm.compiled_before(_SOURCE)
+    if refreshes is None or not (runs := str(refreshes.kept(table)).split()) or not is_pipeline(jvm):
+        return False
+    return not runs_of_view(table, _definitions(jvm, table)).isdisjoint(runs)
 
 
 def replaces_view(jvm: Jvm, table: str) -> bool:
-    """Return whether a pipeline appends rows in this thread to a materialized view with a truncation put off."""
+    """Return whether a pipeline appends rows in this thread to a materialized view with a truncation put off. Raises
+    `UnsupportedFeatureError` if another pipeline has begun to define the table otherwise.
+    """
     refreshes = jvm.compiled_before(_SOURCE)
-    return refreshes is not None and bool(refreshes.replaces(table))
+    if refreshes is None or not (runs := str(refreshes.kept(table))) or classes.PIPELINE_APPEND not in stack_names(jvm):
+        return False
+    return replaces_rows(table, runs.split(), _definitions(jvm, table))
+
+
+def _definitions(jvm: Jvm, table: str) -> list[DefinedTable]:
+    found = jvm.compiled(_SOURCE).definitions(table)
+    return [DefinedTable(str(run), str(name), str(kind) == "view") for run, kind, name in map(tuple, found)]

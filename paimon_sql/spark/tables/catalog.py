@@ -27,7 +27,13 @@ from paimon_core.scan.time_travel import overridden, says_version, without_versi
 from paimon_core.spec.identifier import BRANCH_OPTION, Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Operation
-from paimon_core.store.ddl.schema_changes import AddColumn, UpdateColumnDefault, UpdateColumnNullability
+from paimon_core.store.ddl.schema_changes import (
+    AddColumn,
+    SchemaChange,
+    UpdateColumnDefault,
+    UpdateColumnNullability,
+    UpdateColumnType,
+)
 from paimon_core.system_tables.registry import SYSTEM_TABLES
 from paimon_core.table import Table
 from paimon_sql.catalog.base import (
@@ -47,7 +53,7 @@ from paimon_sql.spark.jvm.collections import identifier_parts, option_map, pytho
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.table_info import new_table
 from paimon_sql.spark.jvm.older.view_statements import answers_view_statements
-from paimon_sql.spark.jvm.pipelines import is_pipeline
+from paimon_sql.spark.jvm.pipelines import is_pipeline, is_refreshed_view
 from paimon_sql.spark.jvm.plans import options_in_name
 from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind, read_time_travel
 from paimon_sql.spark.jvm.sessions import is_listed_extended, is_named_only
@@ -58,7 +64,7 @@ from paimon_sql.spark.read.unreadable_table import UnreadableTable
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.streams.changelog import PaimonChangelog
 from paimon_sql.spark.tables.audits import Audits
-from paimon_sql.spark.tables.clustering import check_clustered
+from paimon_sql.spark.tables.clustering import check_clustered, in_spelling_of
 from paimon_sql.spark.tables.constants import with_constant
 from paimon_sql.spark.tables.constraints import CONSTRAINT_CHANGES, constraint_changes
 from paimon_sql.spark.tables.definitions import SparkDefinitions
@@ -72,7 +78,7 @@ from paimon_sql.spark.tables.table import (
     SparkSystemTable,
     SparkTable,
 )
-from paimon_sql.spark.tables.table_changes import check_history, loosens_key, schema_changes
+from paimon_sql.spark.tables.table_changes import check_history, loosens_key, schema_changes, with_new_columns
 from paimon_sql.spark.tables.targets import StatementTargets
 from paimon_sql.spark.tables.user_functions.catalog import SparkFunctions
 from paimon_sql.spark.tables.views.catalog import SparkViews
@@ -311,9 +317,11 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             if all(change_kind(c) in CONSTRAINT_CHANGES for c in given):
                 wanted = constraint_changes(self.session, self.catalog.load_table(ours), given)
             else:
-                wanted = schema_changes(ours, given, partial(is_pipeline, self.jvm))
+                wanted = schema_changes(ours, given, partial(is_pipeline, self.jvm), partial(self._spelled, ours))
                 if any(change_kind(c) == ChangeKind.CLUSTER_BY and len(c.clusteringColumns()) for c in given):
                     check_clustered(str(ours), self.catalog.load_table(ours).schema)
+                if any(isinstance(change, UpdateColumnType) for change in wanted):
+                    wanted = self._retyped(ours, wanted)
                 if added := [change.path[-1] for change in wanted if isinstance(change, AddColumn)]:
                     key = self.catalog.load_table(ours).schema.primary_keys
                     check_history(ours, added, key, partial(is_pipeline, self.jvm))
@@ -330,6 +338,17 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             self._refuse_view(identifier, written=True)
             raise
         return None
+
+    def _retyped(self, table: Identifier, changes: list[SchemaChange]) -> list[SchemaChange]:
+        """Return the changes of a table's types. If a pipeline replaces all rows, columns may have any type."""
+        found = self.catalog.load_table(table)
+        name = f"{self.catalog_name}.{found.name}"
+        is_anew = is_refreshed_view(self.jvm, name) or (is_pipeline(self.jvm) and _is_empty(found))
+        return with_new_columns(found.schema, changes) if is_anew else changes
+
+    def _spelled(self, table: Identifier, column: str) -> str:
+        """Return the name of a column as the table spells it."""
+        return in_spelling_of(self.catalog.load_table(table).schema.fields, self.session.known_as)(column)
 
     def dropTable(self, identifier: Any) -> bool:
         try:
@@ -529,6 +548,11 @@ class SparkPathCatalog(SparkCatalog):
 
     def _table(self, identifier: Identifier, options: Mapping[str, str], *, is_target: bool = False) -> Table:
         return self.session.in_zone(self.paths.with_options(options).load_table(identifier))
+
+
+def _is_empty(table: Table) -> bool:
+    latest = table.latest_snapshot()
+    return latest is None or latest.total_record_count == 0
 
 
 def _is_of_files(table: Table) -> bool:

@@ -5,25 +5,35 @@ They are the option `clustering.columns`, which Paimon's other engines know, too
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS
 from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataField
 from paimon_core.store.ddl.schema_changes import RemoveOption, SchemaChange, SetOption
 from paimon_core.store.table_store import TableStore
 
+Spelling: TypeAlias = "Callable[[str], str]"
 CLUSTER_BY = "cluster_by"  # the name of Spark's transform
 _DECLARED = "spark.cluster-by"  # an option of ours: the clause of the table, and not only its option, names the columns
 
 
-def clustering_option(transforms: Sequence[Any], given: Mapping[str, str]) -> dict[str, str]:
+def in_spelling_of(fields: Iterable[DataField], known_as: Spelling) -> Spelling:
+    """Return a function that spells a column as a table does. Other names stay as they are."""
+    own = [f.name for f in fields]
+    names = {known_as(name): name for name in own}
+    return lambda name: name if name in own else names.get(known_as(name), name)
+
+
+def clustering_option(transforms: Sequence[Any], given: Mapping[str, str], spelled: Spelling) -> dict[str, str]:
     """Return the option for the CLUSTER BY clause among Spark's transforms of a new table; empty without one. `given`
-    are the other options of the statement. Raises `InvalidOptionError` if they name other columns.
+    are the other options of the statement, `spelled` returns a column in the table's spelling. Raises
+    `InvalidOptionError` if the options name other columns.
     """
-    columns = [name for t in transforms if str(t.name()) == CLUSTER_BY for name in _columns(t.references())]
+    columns = [spelled(name) for t in transforms if str(t.name()) == CLUSTER_BY for name in _columns(t.references())]
     if not columns:
         return {}
     option, key = ",".join(columns), CLUSTERING_COLUMNS.key
@@ -35,9 +45,11 @@ def clustering_option(transforms: Sequence[Any], given: Mapping[str, str]) -> di
     return {key: option, _DECLARED: "true"}
 
 
-def clustering_changes(change: Any) -> list[SchemaChange]:
-    """Translate Spark's change for `ALTER TABLE … CLUSTER BY (…)`, and for `CLUSTER BY NONE`."""
-    columns, key = _columns(change.clusteringColumns()), CLUSTERING_COLUMNS.key
+def clustering_changes(change: Any, spelled: Spelling) -> list[SchemaChange]:
+    """Translate Spark's change for `ALTER TABLE … CLUSTER BY (…)`, and for `CLUSTER BY NONE`. `spelled` returns a
+    column in the table's spelling.
+    """
+    columns, key = list(map(spelled, _columns(change.clusteringColumns()))), CLUSTERING_COLUMNS.key
     others: list[SchemaChange] = [RemoveOption(alias) for alias in CLUSTERING_COLUMNS.aliases]
     if not columns:
         return [*others, RemoveOption(key), RemoveOption(_DECLARED)]

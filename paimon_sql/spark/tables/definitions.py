@@ -31,7 +31,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.table_info import NewTable
 from paimon_sql.spark.jvm.pipelines import is_pipeline
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.tables.clustering import CLUSTER_BY, check_clustered, clustering_option
+from paimon_sql.spark.tables.clustering import CLUSTER_BY, check_clustered, clustering_option, in_spelling_of
 from paimon_sql.spark.tables.constants import with_constants
 from paimon_sql.spark.tables.constraints import defined_constraints
 from paimon_sql.spark.tables.declared_types import apply_declared_types
@@ -45,6 +45,7 @@ from paimon_sql.spark.types import from_struct, read_struct
 PROVIDER = "paimon"
 # properties that Spark adds to every CREATE TABLE, beside the user's own
 _RESERVED = ("provider", "comment", "location", "is_managed_location", "external", "table_type", "__clustering_columns")
+_KEY = "primary-key"
 _PATH = "path"  # the option with a table's location
 _NOT_COPIED = ("path", "owner", *LENDING)
 _STORED_AS = frozenset(("hive.stored-as", "hive.input-format", "hive.output-format", "hive.serde"))
@@ -113,9 +114,12 @@ class SparkDefinitions:
         refuse_generated_option(properties)
         constraints = defined_constraints(self.session, fields, new.constraints)
         transforms, generated = () if "partitions" in excluded else new.partitions, dict(new.generated)
-        clustered = clustering_option(transforms, properties)
         partitions = [t for t in transforms if str(t.name()) != CLUSTER_BY]
         fields, keys = with_partition_columns(partitions, fields, generated)
+        spelled = in_spelling_of(fields, self.session.known_as)
+        clustered = clustering_option(transforms, properties, spelled)
+        if _KEY in properties:
+            properties[_KEY] = ",".join(spelled(name.strip()) for name in properties[_KEY].split(","))
         made = defined_columns(self.session, fields, generated)
         own = {c.key: c.value for c in constraints} | {g.key: g.value for g in made}
         schema = new_table_schema(
@@ -198,7 +202,7 @@ def schema_like(
             else copies_options and k not in left_out
         )
     }
-    copies_key = "primary-key" not in given and "constraints" not in excluded
+    copies_key = _KEY not in given and "constraints" not in excluded
     return new_table_schema(
         source.fields,
         partition_keys=() if "partitions" in excluded else source.partition_keys,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.spec.casts import can_cast
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.kinds import TEXTS
 from paimon_core.spec.schema import TableSchema
+from paimon_core.spec.types import DataType
 from paimon_core.store.ddl.constraints import refuse_constraint_option
 from paimon_core.store.ddl.generated_columns import refuse_generated_option
 from paimon_core.store.ddl.nested_columns import ColumnPosition, Path
@@ -26,7 +29,7 @@ from paimon_core.store.ddl.schema_changes import (
     UpdateComment,
 )
 from paimon_sql.spark.jvm.scans.pushdown import ChangeKind, change_kind, column_before
-from paimon_sql.spark.tables.clustering import clustering_changes
+from paimon_sql.spark.tables.clustering import Spelling, clustering_changes
 from paimon_sql.spark.types import from_spark
 
 _COMMENT, _LOCATION = "comment", "location"
@@ -34,12 +37,12 @@ _STARTS = "__START_AT"  # a column of tables with the older rows of each key, wh
 
 
 def schema_changes(
-    identifier: Identifier, changes: Iterable[Any], is_pipeline: Callable[[], bool]
+    identifier: Identifier, changes: Iterable[Any], is_pipeline: Callable[[], bool], spelled: Spelling
 ) -> list[SchemaChange]:
     """Translate all changes of one statement, each as `schema_change` does. A pipeline may drop and add columns at
-    once, as it replaces the rows, too.
+    once, as it replaces the rows, too. `spelled` returns a column in the table's spelling.
     """
-    translated = [made for c in changes for made in _translated(c)]
+    translated = [made for c in changes for made in _translated(c, spelled)]
     if {AddColumn, DropColumn} <= {type(c) for c in translated} and not is_pipeline():
         raise UnsupportedFeatureError(
             f"ALTER TABLE … REPLACE COLUMNS is not supported, as it would empty the columns of {identifier}: use "
@@ -48,8 +51,9 @@ def schema_changes(
     return translated
 
 
-def _translated(change: Any) -> list[SchemaChange]:
-    return clustering_changes(change) if change_kind(change) == ChangeKind.CLUSTER_BY else [schema_change(change)]
+def _translated(change: Any, spelled: Spelling) -> list[SchemaChange]:
+    is_clustering = change_kind(change) == ChangeKind.CLUSTER_BY
+    return clustering_changes(change, spelled) if is_clustering else [schema_change(change)]
 
 
 def check_history(
@@ -70,6 +74,34 @@ def loosens_key(schema: TableSchema, change: SchemaChange) -> bool:
     if not isinstance(change, UpdateColumnNullability) or not change.nullable:
         return False
     return change.path[0] in schema.primary_keys and len(change.path) == 1
+
+
+def with_new_columns(schema: TableSchema, changes: Sequence[SchemaChange]) -> list[SchemaChange]:
+    """Return the changes of a table that gets all of its rows anew: a view of a pipeline, or a table without rows.
+    Changes of types that old values cannot take become a new column, in the place of the old one: old values are NULL.
+    Columns of keys keep their types: such changes stay as they are, and are refused.
+    """
+    dropped = {change.path[0] for change in changes if isinstance(change, DropColumn)}
+    return [made for change in changes for made in _with_new_column(schema, change, dropped)]
+
+
+def _with_new_column(schema: TableSchema, change: SchemaChange, dropped: Iterable[str]) -> list[SchemaChange]:
+    if not isinstance(change, UpdateColumnType) or len(change.path) > 1:
+        return [change]
+    (name,) = change.path
+    field = schema.field_by_name.get(name)
+    if field is None or name in schema.primary_keys + schema.partition_keys or _converts(field.type, change.type):
+        return [change]
+    names = [f.name for f in schema.fields]
+    before = next((n for n in reversed(names[: names.index(name)]) if n not in dropped), None)
+    position = ColumnPosition("first") if before is None else ColumnPosition("after", before)
+    new = change.type.with_nullable(True)
+    return [DropColumn(change.path), AddColumn(change.path, new, field.description, position)]
+
+
+def _converts(old: DataType, new: DataType) -> bool:
+    """Return whether each value of a type converts to another; texts may not parse."""
+    return can_cast(old, new) and (old.kind not in TEXTS or new.kind in TEXTS)
 
 
 def schema_change(change: Any) -> SchemaChange:

@@ -12,64 +12,56 @@ import scala.Option;
 import scala.collection.Iterator;
 
 /**
- * The materialized views that pipelines of this driver refresh. A pipeline empties the table of a view, and appends the rows
- * of its query later. The first is put off, and the append becomes an overwrite, so that readers see the old or the new rows.
- *
- * Only the definitions in the running pipelines tell a view from a streaming table, which must be emptied before its flows
- * start: they take the rows that they have read before only once more.
+ * The tables that running pipelines of this driver define. Only these definitions tell a materialized view from a streaming
+ * table, which must be emptied before its flows start: they take the rows that they have read before only once more.
  */
 public class ViewRefreshes {
-  private static final String APPENDS = "org.apache.spark.sql.pipelines.graph.BatchTableWrite";
-  private final Set putOff = ConcurrentHashMap.newKeySet();
+  private final Map putOff = new ConcurrentHashMap();  // the runs of views by table; Python may start again between the two
+  private final IdentityHashMap numbers = new IdentityHashMap();  // of runs
+  private long last;
 
   /**
-   * Whether a table that this thread empties for a pipeline is a view. The next rows that a pipeline appends to it replace
-   * the others.
+   * The definitions of a table, under its name in any case: for each, the number of its run, "view" or "streaming
+   * table", and the name.
    */
-  public boolean putsOff(String table) throws ReflectiveOperationException {
-    Boolean view = isView(table);
-    if (view == null || !view.booleanValue()) {
-      putOff.remove(table);
-      return false;
-    }
-    putOff.add(table);
-    return true;
-  }
-
-  /** Whether this thread appends the rows of a view for a pipeline, and the old rows are still there. */
-  public boolean replaces(String table) throws ReflectiveOperationException {
-    return putOff.contains(table) && runs(APPENDS) && !Boolean.FALSE.equals(isView(table));
-  }
-
-  private static boolean runs(String name) {
-    StackTraceElement[] stack = Thread.currentThread().getStackTrace();
-    for (int i = 0; i < stack.length; i++) {
-      if (stack[i].getClassName().startsWith(name)) return true;
-    }
-    return false;
-  }
-
-  /** Whether the running pipelines define a table as a view; null if none defines it. */
-  private static Boolean isView(String wanted) throws ReflectiveOperationException {
-    Boolean found = null;
+  public synchronized List definitions(String wanted) throws ReflectiveOperationException {
+    List found = new ArrayList();
     Field sessions = SparkConnectSessionManager.class.getDeclaredField("sessionStore");
     sessions.setAccessible(true);
     Method runs = SessionHolder.class.getDeclaredMethod("pipelineExecutions", new Class[0]);
     runs.setAccessible(true);
     Map holders = (Map) sessions.get(SparkConnectService$.MODULE$.sessionManager());
+    Set running = Collections.newSetFromMap(new IdentityHashMap());
     for (java.util.Iterator each = holders.values().iterator(); each.hasNext();) {
-      Map running = (Map) runs.invoke(each.next(), new Object[0]);
-      for (java.util.Iterator run = running.values().iterator(); run.hasNext();) {
-        Iterator tables = ((PipelineUpdateContext) run.next()).unresolvedGraph().tables().iterator();
+      Map own = (Map) runs.invoke(each.next(), new Object[0]);
+      for (java.util.Iterator run = own.values().iterator(); run.hasNext();) {
+        Object context = run.next();
+        running.add(context);
+        Iterator tables = ((PipelineUpdateContext) context).unresolvedGraph().tables().iterator();
         while (tables.hasNext()) {
           Table table = (Table) tables.next();
-          if (!name(table.identifier()).equals(wanted)) continue;
-          if (table.isStreamingTable()) return Boolean.FALSE;
-          found = Boolean.TRUE;
+          String name = name(table.identifier());
+          String kind = table.isStreamingTable() ? "streaming table" : "view";
+          if (name.equalsIgnoreCase(wanted)) found.add(new String[] {number(context), kind, name});
         }
       }
     }
+    numbers.keySet().retainAll(running);
     return found;
+  }
+
+  /** Keep the runs for which the truncation of a table is put off; "" for none. */
+  public void keep(String table, String runs) { putOff.put(table, runs); }
+
+  /** The runs for which the truncation of a table is put off; "" for none. */
+  public String kept(String table) {
+    Object found = putOff.get(table);
+    return found == null ? "" : (String) found;
+  }
+
+  private String number(Object run) {
+    if (!numbers.containsKey(run)) numbers.put(run, String.valueOf(++last));
+    return (String) numbers.get(run);
   }
 
   private static String name(TableIdentifier identifier) {
