@@ -146,8 +146,9 @@ def test_arrays_and_maps_of_blobs(engines: Engines, first: str) -> None:
 def test_packs_of_postponed_and_dynamic_buckets(engines: Engines, first: str) -> None:
     second = other(first)
     columns = "k INT, pic BINARY COMMENT '__BLOB_FIELD', p STRING"
-    for name, bucket in (("postponed", -2), ("dynamic", -1)):
-        options = f"'primary-key' = 'p,k', 'bucket' = '{bucket}'"
+    waits = "'postpone.batch-write-fixed-bucket' = 'false', 'postpone.default-bucket-num' = '1'"
+    for name, bucket, more in (("postponed", -2, waits), ("dynamic", -1, "'file.format' = 'avro'")):
+        options = f"'primary-key' = 'p,k', 'bucket' = '{bucket}', {more}"
         engines.run(first, f"CREATE TABLE {name} ({columns}) PARTITIONED BY (p) TBLPROPERTIES ({options})")
         engines.run(first, f"INSERT INTO {name} VALUES (1, X'01', 'a'), (2, X'02', 'b')")
         engines.run(second, f"INSERT INTO {name} VALUES (1, X'11', 'a'), (3, X'03', 'b')")

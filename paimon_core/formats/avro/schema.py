@@ -48,9 +48,10 @@ _PLAIN: KindColumn[Any] = KindColumn(
         Kind.VARCHAR: "string",
         Kind.BINARY: "bytes",
         Kind.VARBINARY: "bytes",
+        Kind.BLOB: "bytes",
         Kind.DATE: {"type": "int", "logicalType": "date"},
     },
-    others="DECIMAL TIME TIMESTAMP TIMESTAMP_LTZ BLOB ARRAY MAP MULTISET ROW VARIANT",
+    others="DECIMAL TIME TIMESTAMP TIMESTAMP_LTZ ARRAY MAP MULTISET ROW VARIANT",
 )
 
 

@@ -77,7 +77,7 @@ ROWS = st.dictionaries(st.integers(0, 9), ROW, min_size=1, max_size=5)
 )
 @given(
     steps=st.lists(st.tuples(st.sampled_from(["write", "write", "delete", "compact"]), ROWS), min_size=1, max_size=5),
-    file_format=st.sampled_from(["parquet", "orc"]),
+    file_format=st.sampled_from(["parquet", "orc", "avro"]),
     most_bytes=st.sampled_from([1, 2**20]),
 )
 def test_rows_change_as_in_a_model(
@@ -139,7 +139,5 @@ def test_append_tables_of_other_writers_are_refused_by_name(tmp_path: Path) -> N
     assert create_schema(LocalFileIO(), f"{tmp_path}/db.db/t", foreign)
     table = Table(TableStore.of(LocalFileIO(), f"{tmp_path}/db.db/t", foreign))
     for act in (table.check_writable, lambda: table.plan(None)):
-        with pytest.raises(
-            UnsupportedFeatureError, match=r"'a' of table \S+ is ARRAY<BLOB>: .* primary"
-        ):
+        with pytest.raises(UnsupportedFeatureError, match=r"'a' of table \S+ is ARRAY<BLOB>: .* primary"):
             act()
