@@ -81,6 +81,7 @@ VARIABLES = "org.apache.spark.sql.internal.VariableSubstitution"
 CHANGELOG = f"{_CATALOG}.Changelog"
 OPTIONAL: Mapping[str, str] = {
     CHANGELOG: "newScanBuilder",
+    SUPPORTS_PUSH_DOWN_VARIANT_EXTRACTIONS: "pushVariantExtractions",
     SUPPORTS_SCHEMA_EVOLUTION: "supportsColumnChange",
     RELATION_CATALOG: "loadRelation",
 }
