@@ -71,7 +71,10 @@ class VectorQuery:
                 f"Column {field.name!r} of type {found.sql()} has no vectors: search in a VECTOR column or an ARRAY of "
                 "numbers."
             )
-        values = np.asarray(vector, dtype=np.float32)
+        try:
+            values = np.asarray(vector, dtype=np.float32)
+        except (TypeError, ValueError, OverflowError) as e:
+            raise InvalidOptionError(f"The vector to search for must be a list of finite numbers ({e}).") from e
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
             raise InvalidOptionError("The vector to search for must be a list of finite numbers.")
         if isinstance(found, VectorType) and len(values) != found.length:

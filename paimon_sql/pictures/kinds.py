@@ -76,7 +76,7 @@ def draw(store: TableStore, kind: str, part: Choice = WHOLE) -> Picture:
     `UnsupportedFeatureError` for the LSM map of a table without a primary key; `NoPrivilegeError` if the catalog's user
     may not see all rows; `CorruptFileError`, `StorageError`.
     """
-    found = next((known for known in _KINDS if known == kind.lower()), None)
+    found = next((known for known in _KINDS if known == str(kind).lower()), None)
     if found is None:
         raise InvalidOptionError(f"kind cannot be {kind!r}: use one of {', '.join(_KINDS)}.")
     if part.after is not None and part.after not in OPERATIONS.get(found, ()):

@@ -36,6 +36,13 @@ class Choice:
     bucket: int | None = None
     after: str | None = None
 
+    def __post_init__(self) -> None:
+        for name, wanted in (("partition", str), ("bucket", int), ("after", str)):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
+                what = "a text" if wanted is str else "a whole number"
+                raise TypeError(f"{name} must be {what}, or None, not a value of type {type(value).__name__}.")
+
 
 WHOLE = Choice()
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
+from os import PathLike
 from pathlib import Path
 from typing import cast
 
 from paimon_core.dataclass import dataclass
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeatureError, reason
 from paimon_core.optional_packages import import_optional
 from paimon_sql.pictures.picture import WHOLE, Choice, PictureFormat, page
 
@@ -52,10 +53,10 @@ class ShownPicture:
         """Return the picture as PNG. Raises as `to_svg`, and `UnsupportedFeatureError` without the extra `png`."""
         return png_of(self.to_svg())
 
-    def save(self, path: str) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Write a file, in the format that its name ends with: `.svg`, `.html`, `.txt`, or `.png` with the extra `png`.
 
-        Raises `InvalidOptionError` for other names, `UnsupportedFeatureError`, `OSError`.
+        Raises `InvalidOptionError` for other names, `UnsupportedFeatureError`, `StorageError`.
         """
         forms: dict[str, Callable[[], str | bytes]] = {
             ".svg": self.to_svg,
@@ -63,11 +64,16 @@ class ShownPicture:
             ".txt": self.__repr__,
             ".png": self.to_png,
         }
+        if not isinstance(path, str | PathLike):
+            raise TypeError(f"path must be a text, not a value of type {type(path).__name__}.")
         write = forms.get(Path(path).suffix.lower())
         if write is None:
-            raise InvalidOptionError(f"{path} cannot be written: its name must end with {', '.join(forms)}.")
+            raise InvalidOptionError(f"{str(path)!r} cannot be written: its name must end with {', '.join(forms)}.")
         written = write()
-        Path(path).write_bytes(written.encode() if isinstance(written, str) else written)
+        try:
+            Path(path).write_bytes(written.encode() if isinstance(written, str) else written)
+        except (OSError, ValueError) as error:
+            raise StorageError(f"{str(path)!r} cannot be written: {reason(error)}.") from error
 
 
 @dataclass(frozen=True)

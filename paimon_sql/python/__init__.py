@@ -3,6 +3,7 @@
 catalog      `open_catalog`, `open_table`: names of tables
 table        one table; `definitions` are its columns and options
 dataset      a scan as pyarrow's dataset; `arrow_filters` reads the filters that are pushed into it
+arguments    the types of the arguments of public methods
 expressions  expressions of pyarrow.compute as conditions
 queries      SQL on DuckDB
 following    batches of changes that a program acknowledges

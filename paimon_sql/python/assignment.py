@@ -49,7 +49,7 @@ def rows_of(data: Any, fields: Sequence[DataField]) -> pa.RecordBatchReader:
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as e:
         raise InvalidDataError(
             f"The rows cannot be used ({str(e).partition(chr(10))[0]}): give an Arrow table or stream, a DataFrame of "
-            "pandas or Polars, or a list of dicts with values of the columns' types."
+            "pandas or Polars (of a LazyFrame, by collect()), or a list of dicts with values of the columns' types."
         ) from e
 
 
@@ -57,6 +57,8 @@ def _of_dicts(rows: list[Mapping[str, Any]], fields: Sequence[DataField]) -> pa.
     if not all(isinstance(row, Mapping) for row in rows):
         raise TypeError("a row is not a dict")
     names = list(dict.fromkeys(name for row in rows for name in row))
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("the name of a column is not a text")
     known = {f.name: arrow_type(f.type) for f in fields}
     known = {n: known.get(n) or next((t for k, t in known.items() if k.lower() == n.lower()), None) for n in names}
     return pa.table({n: _of_values(n, [row.get(n) for row in rows], known[n]) for n in names})

@@ -27,6 +27,7 @@ from paimon_sql.catalog.base import (
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.option_values import keyword_options
+from paimon_sql.python.arguments import Options, checked, checked_methods
 from paimon_sql.python.table import PaimonTable, check_kind
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ else:
     read_catalog_system_table = ImportedOnCall("paimon_sql.catalog.system_database", "read_catalog_system_table")
 
 
+@checked
 def open_catalog(
     warehouse: str | None = None, metastore: str = "filesystem", *, time_zone: str | None = None, **options: str
 ) -> PaimonCatalog:
@@ -58,6 +60,7 @@ def open_catalog(
     return PaimonCatalog(opened, None if time_zone is None else zone_named(time_zone))
 
 
+@checked
 def open_table(path: str, *, time_zone: str | None = None, **options: str) -> PaimonTable:
     """Open the table in a folder: an absolute path or a URI such as `s3://bucket/warehouse/shop.db/orders`.
 
@@ -71,6 +74,7 @@ def open_table(path: str, *, time_zone: str | None = None, **options: str) -> Pa
     return PaimonTable.load(paths, paths.identifier(path), zone)
 
 
+@checked_methods
 @dataclass(frozen=True)
 class PaimonCatalog:
     """Tables by name, as Spark's catalogs have them: `open_catalog` makes one.
@@ -152,7 +156,7 @@ class PaimonCatalog:
         *,
         primary_key: str | Sequence[str] = (),
         partitioned_by: str | Sequence[str] = (),
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
         comment: str | None = None,
         if_not_exists: bool = False,
     ) -> PaimonTable:

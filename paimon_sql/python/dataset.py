@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -10,12 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from paimon_core.errors import PaimonError, UnsupportedFeatureError
+from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, PaimonError, UnsupportedFeatureError, reason
 from paimon_core.tracing import below
+from paimon_sql.python.arguments import COLUMN_NAMES, check_arguments, checked_methods
 from paimon_sql.python.arrow_filters import condition_in, positions_in
 from paimon_sql.python.scan import TableScan, scan_fields
 from paimon_sql.python.where.bound import condition_of
 from paimon_sql.python.where.condition import Condition
+
+_MOST_ROWS = 2**63 - 1
 
 
 def _refused(name: str) -> Callable[..., NoReturn]:
@@ -30,6 +34,7 @@ def _refused(name: str) -> Callable[..., NoReturn]:
     return method
 
 
+@checked_methods
 class TableDataset(ds.Dataset):  # type: ignore[misc]
     """The rows of a scan. Columns and filters of a query become columns and conditions of the scan, and prune files.
 
@@ -51,7 +56,7 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
 
     def scan_of(self, columns: Sequence[str] | None = None, filter: pc.Expression | None = None) -> TableScan:
         """Return the scan that reads columns (None: all) and at least the rows that satisfy a filter."""
-        names = self._scan.columns if columns is None else tuple(columns)
+        names = self._scan.columns if columns is None else self._known(columns)
         changed = replace(self._scan, columns=names or self._scan.columns[:1])
         if filter is None or self._scan.limit is not None:
             return changed
@@ -63,37 +68,50 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
         root = bound if known is None else condition_of("and", known.root, bound)
         return replace(changed, condition=Condition(str(filter), root, self._scan.table.store.zone))
 
+    def _known(self, columns: Any) -> tuple[str, ...]:
+        """Return names of columns. Raises `ColumnNotFoundError` for another name, `TypeError`."""
+        check_arguments("TableDataset", COLUMN_NAMES, {"columns": columns})
+        unknown = next((name for name in columns if name not in self.schema.names), None)
+        if unknown is not None:
+            raise ColumnNotFoundError(f"The scan has no column {unknown!r}; it has {', '.join(self.schema.names)}.")
+        return tuple(dict.fromkeys(columns))
+
     def scanner(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> ds.Scanner:
         """Return a scanner of `pyarrow.dataset`. `columns` are names, or expressions by name; `options` go to
         `Scanner.from_batches`. Raises as `TableScan.to_batches`."""
         names = None
         if not isinstance(columns, dict):
-            used = set(self.schema.names if columns is None else columns) | _names_in(filter, self.schema)
+            used = set(self.schema.names if columns is None else self._known(columns)) | _names_in(filter, self.schema)
             names = [name for name in self.schema.names if name in used]
         known = {key: value for key, value in options.items() if value is not None}
         with below(self._parent):
             rows = self.scan_of(names, filter).to_batches()
         if self._notify is not None:
             rows = pa.RecordBatchReader.from_batches(rows.schema, _watched(rows, self._notify))
-        return ds.Scanner.from_batches(rows, columns=columns, filter=filter, **known)
+        with _translated():
+            return ds.Scanner.from_batches(rows, columns=columns, filter=filter, **known)
 
     def to_batches(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> Iterator[Any]:
         """Yield the rows that satisfy a filter, in batches. Arguments as for `scanner`."""
-        yield from self.scanner(columns, filter, **options).to_batches()
+        with _translated():
+            yield from self.scanner(columns, filter, **options).to_batches()
 
     def to_table(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> pa.Table:
         """Return the rows that satisfy a filter in memory. Arguments as for `scanner`."""
-        return self.scanner(columns, filter, **options).to_table()
+        with _translated():
+            return self.scanner(columns, filter, **options).to_table()
 
     def head(self, num_rows: int, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> pa.Table:
         """Return the first rows that satisfy a filter. Arguments as for `scanner`."""
-        return self.scanner(columns, filter, **options).head(num_rows)
+        with _translated():
+            return self.scanner(columns, filter, **options).head(min(num_rows, _MOST_ROWS))
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
         """Return the number of rows that satisfy a filter: without one, from metadata if it has the number."""
         if filter is None:
             return self._scan.count()
-        return int(self.scanner(filter=filter, **options).count_rows())
+        with _translated():
+            return int(self.scanner(filter=filter, **options).count_rows())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TableDataset, (self._scan,)
@@ -109,6 +127,19 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
     _get_fragments = _refused("_get_fragments")
     _scan_options = _refused("_scan_options")
     _scanner_options = _refused("_scanner_options")
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn what Arrow raises for columns, filters and options of a query into errors of this library."""
+    try:
+        yield
+    except PaimonError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise InvalidOptionError(
+            f"The columns, the filter or the options of the query do not fit the rows: {reason(error)}"
+        ) from error
 
 
 def _watched(rows: pa.RecordBatchReader, notify: Callable[[PaimonError], object]) -> Iterator[pa.RecordBatch]:

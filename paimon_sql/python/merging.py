@@ -6,7 +6,7 @@ memory, the table's rows are a stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
@@ -242,11 +242,14 @@ class _ClauseReader:
 
     def clauses(self, argument: str, given: Clauses, allowed: Sequence[str], seen: Sequence[str]) -> Iterator[_Clause]:
         """Yield the clauses of an argument. Raises `InvalidDataError` for others than the `allowed` ones."""
-        is_one = isinstance(given, str | Mapping) or (isinstance(given, tuple) and _is_conditional(given))
+        is_one = isinstance(given, str | Mapping) or not isinstance(given, Iterable)
+        is_one = is_one or (isinstance(given, tuple) and _is_conditional(given))
+        action: Any
         for clause in [given] if is_one else given:
-            condition, action = clause if isinstance(clause, tuple) else (None, clause)
+            condition, action = clause if isinstance(clause, tuple) and len(clause) == 2 else (None, clause)
             word = action if isinstance(action, str) else allowed[0]
-            if word not in allowed or not isinstance(action, str | Mapping):
+            is_named = isinstance(action, Mapping) and all(isinstance(name, str) for name in action)
+            if word not in allowed or not (isinstance(action, str) or is_named):
                 words = " or ".join(map(repr, allowed))
                 raise InvalidDataError(
                     f"{argument} cannot be {action!r}: give {words}, a dict of new values, or a pair of a condition "
@@ -258,7 +261,7 @@ class _ClauseReader:
                 self._check_keys(values)
             yield _Clause(_KINDS[word], applies, values)
 
-    def _condition(self, text: str, seen: Sequence[str]) -> Bound:
+    def _condition(self, text: Any, seen: Sequence[str]) -> Bound:
         found = Condition.of(text, self.sides.fields(*seen), self.sides.zone).root
         return literal(None, BOOLEAN) if found.is_null else found
 

@@ -34,6 +34,7 @@ from paimon_core.table import Table
 from paimon_core.tracing import span
 from paimon_core.write.buckets.dynamic import AssignmentBase
 from paimon_core.write.writer import open_writer, written
+from paimon_sql.python.arguments import checked_methods
 from paimon_sql.python.assignment import AssignedRows, rows_of
 from paimon_sql.python.checks import RowChecks
 from paimon_sql.python.executor import ThreadExecutor
@@ -72,6 +73,7 @@ class WrittenPart:
         )
 
 
+@checked_methods
 @dataclass(frozen=True)
 class PlannedWrite:
     """A write to a table, to be made in parts by several threads, processes or machines with the same package.
@@ -181,6 +183,8 @@ class PlannedWrite:
         return messages
 
     def _is_own(self, part: WrittenPart) -> bool:
+        if not isinstance(part, WrittenPart):
+            return False
         named = (part.location, part.user) == (self.store.root, self.info.user)
         return named and hmac.compare_digest(part.seal.encode(), self._seal(part.messages).encode())
 

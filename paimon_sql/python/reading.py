@@ -188,7 +188,7 @@ def first_of(batches: Generator[pa.RecordBatch, None, None], limit: int) -> Iter
                 batch = next(batches)
             except StopIteration:
                 return
-            rows = batch.slice(0, left)
+            rows = batch.slice(0, min(left, batch.num_rows))
             left -= rows.num_rows
             yield rows
     finally:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.types import ROW_ID, TRACKING_FIELDS, arrow_schema, plain_schema
 from paimon_core.dataclass import dataclass
-from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, UnsupportedFeatureError, reason
 from paimon_core.expressions.predicate import Predicate, columns, conjunction, describe
 from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.options import DATA_EVOLUTION
@@ -28,6 +28,7 @@ from paimon_core.spec.types import NESTED_KINDS, DataField, Kind, cheap_field
 from paimon_core.store.data.row_tracking import check_vectors_readable, tracking_fields
 from paimon_core.store.features import check_selectable, shown_part
 from paimon_core.table import Table
+from paimon_sql.python.arguments import Options, checked_methods
 from paimon_sql.python.reading import RowReader, ScanSplit, first_of, in_order
 from paimon_sql.python.where.condition import Condition, Where
 
@@ -54,6 +55,7 @@ else:
     first_rows = ImportedOnCall("paimon_core.scan.limits", "first_rows")
 
 
+@checked_methods
 @dataclass(frozen=True)
 class TableScan:
     """Rows of one version of a table: `PaimonTable.scan` makes a scan, and a request for rows reads them.
@@ -93,9 +95,13 @@ class TableScan:
 
     def to_pandas(self, **options: Any) -> pd.DataFrame:
         """Return the rows as a DataFrame of pandas; `options` go to `pyarrow.Table.to_pandas`. Raises as `to_batches`;
-        `UnsupportedFeatureError` if pandas is not installed."""
+        `InvalidOptionError` for options that do not fit, `UnsupportedFeatureError` if pandas is not installed."""
         _imported("pandas", "to_pandas")
-        return self.to_arrow().to_pandas(**options)
+        rows = self.to_arrow()
+        try:
+            return rows.to_pandas(**options)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InvalidOptionError(f"The rows cannot become a DataFrame of pandas: {reason(error)}.") from error
 
     @overload
     def to_polars(self, *, lazy: Literal[False] = False) -> pl.DataFrame: ...
@@ -130,7 +136,7 @@ class TableScan:
         vector: Sequence[float],
         k: int = 10,
         metric: str | None = None,
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
     ) -> pa.Table:
         """Return the `k` rows with the vectors nearest to `vector`, the nearest first: by an index of the column, or
         else exact.

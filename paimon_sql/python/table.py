@@ -24,6 +24,7 @@ from paimon_core.secrets import redacted
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
+from paimon_sql.python.arguments import Options, checked_methods
 from paimon_sql.python.scan import TableScan, new_scan
 from paimon_sql.python.versions import VersionChoice, at_version, chosen_options, given_options, options_of_changes
 from paimon_sql.python.where.condition import Where
@@ -72,6 +73,7 @@ def check_kind(identifier: Identifier, options: Mapping[str, str]) -> None:
             )
 
 
+@checked_methods
 @dataclass(frozen=True)
 class PaimonTable:
     """A table as it was when it was loaded: its schema is fixed, but each call looks up the present versions.
@@ -139,7 +141,7 @@ class PaimonTable:
         columns: Sequence[str] | None = None,
         where: Where | None = None,
         limit: int | None = None,
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
         **choice: Unpack[VersionChoice],
     ) -> TableScan:
         """Return a scan: a value that says which rows to read. Nothing is read before it is asked for rows.
@@ -168,7 +170,7 @@ class PaimonTable:
         columns: Sequence[str] | None = None,
         where: Where | None = None,
         metric: str | None = None,
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
     ) -> pa.Table:
         """Return the `k` rows of the latest version with the vectors nearest to `vector`, among those that satisfy
         `where`. See `TableScan.nearest`, which also searches other versions. Raises as `scan` and `TableScan.nearest`.
@@ -182,7 +184,7 @@ class PaimonTable:
         columns: Sequence[str] | None = None,
         where: Where | None = None,
         limit: int | None = None,
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
     ) -> TableScan:
         """Return a scan of the changes after a version, up to another one (default: the latest version).
 
@@ -202,7 +204,7 @@ class PaimonTable:
         consumer: str | None = None,
         columns: Sequence[str] | None = None,
         where: Where | None = None,
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
         *,
         after: str | None = None,
         wait: float = 0,
@@ -229,7 +231,7 @@ class PaimonTable:
         return Follower(table, new_scan(table, log.derived, None, columns, where, None, table), after, wait)
 
     # -- writes -------------------------------------------------------------------------------------------------------
-    def append(self, data: Any, options: Mapping[str, str] | None = None) -> None:
+    def append(self, data: Any, options: Options | None = None) -> None:
         """Append rows to a table without a primary key, in one commit.
 
         `data` is an Arrow table or stream (also a scan, or a DataFrame of Polars), a DataFrame of pandas, or a list of
@@ -243,7 +245,7 @@ class PaimonTable:
         """
         append_rows(self._target(options), data, upserts=False)
 
-    def upsert(self, data: Any, options: Mapping[str, str] | None = None) -> None:
+    def upsert(self, data: Any, options: Options | None = None) -> None:
         """Insert rows into a table with a primary key. Rows with the key of an older row are merged with it, by the
         table's merge engine. Arguments and errors as for `append`."""
         append_rows(self._target(options), data, upserts=True)
@@ -255,7 +257,7 @@ class PaimonTable:
         partition: Mapping[str, Any] | None = None,
         where: Where | None = None,
         dynamic: bool = False,
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
     ) -> None:
         """Replace rows by others, in one commit: all rows, or whole partitions.
 
@@ -272,7 +274,7 @@ class PaimonTable:
         partition: Mapping[str, Any] | None = None,
         where: Where | None = None,
         dynamic: bool = False,
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
     ) -> PlannedWrite:
         """Return a write for several processes that ends in one commit.
 
@@ -285,7 +287,7 @@ class PaimonTable:
         """
         return planned_write(self._written(options), overwrite, partition, where, dynamic=dynamic)
 
-    def delete(self, where: Where, options: Mapping[str, str] | None = None) -> None:
+    def delete(self, where: Where, options: Options | None = None) -> None:
         """Delete the rows that satisfy a condition, in one commit; `where` as for `scan`.
 
         Raises as `scan` and `append`; `UnsupportedFeatureError` for a table with rows that cannot be deleted.
@@ -293,7 +295,7 @@ class PaimonTable:
         delete_rows(self._written(options), where)
 
     def update(
-        self, assignments: Mapping[str, Any], where: Where | None = None, options: Mapping[str, str] | None = None
+        self, assignments: Mapping[str, Any], where: Where | None = None, options: Options | None = None
     ) -> None:
         """Give columns new values in the rows that satisfy a condition (default: all), in one commit.
 
@@ -310,7 +312,7 @@ class PaimonTable:
         when_matched: Clauses = (),
         when_not_matched: Clauses = (),
         when_not_matched_by_source: Clauses = (),
-        options: Mapping[str, str] | None = None,
+        options: Options | None = None,
     ) -> None:
         """Join the table's rows with a source, and update, delete and insert rows, in one commit: MERGE INTO of SQL.
 
@@ -327,12 +329,12 @@ class PaimonTable:
         given = MergeClauses(when_matched, when_not_matched, when_not_matched_by_source)
         merge_rows(self._written(options), source, on, given)
 
-    def _written(self, options: Mapping[str, str] | None) -> Table:
+    def _written(self, options: Options | None) -> Table:
         if self.derived is not DerivedTable.ROWS:
             raise UnsupportedFeatureError(f"{self.name} cannot be written: write rows to {self.identifier.base}.")
         return self.inner.with_options(given_options(options))
 
-    def _target(self, options: Mapping[str, str] | None) -> WrittenTable:
+    def _target(self, options: Options | None) -> WrittenTable:
         """Return the table for a write that may add columns: with `write.merge-schema`, as it is now."""
         given, table = given_options(options), self._written(options)
         if table.store.options[MERGE_SCHEMA]:

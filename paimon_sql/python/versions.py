@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from paimon_core.errors import InvalidOptionError
+from paimon_core.errors import InvalidOptionError, SchemaNotFoundError, TableNotFoundError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.changes.increment import (
@@ -18,9 +18,11 @@ from paimon_core.scan.changes.increment import (
 )
 from paimon_core.scan.time_travel import is_time_travel, overridden, resolve_snapshot, snapshot_of_options
 from paimon_core.spec.snapshot import Snapshot
+from paimon_core.store.schemas import load_schema
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
+from paimon_sql.python.arguments import check_keywords, keyword_types
 
 if TYPE_CHECKING:
     from paimon_core.store.tags import read_tag
@@ -44,8 +46,13 @@ class VersionChoice(TypedDict, total=False):
     branch: str
 
 
+_CHOICES = keyword_types(VersionChoice)
+
+
 def chosen_options(choice: VersionChoice, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of a scan, with the option that chooses its version. Raises `InvalidOptionError`."""
+    """Return the options of a scan, with the option that chooses its version. Raises `InvalidOptionError`, `TypeError`
+    for another choice or type."""
+    check_keywords("PaimonTable.scan", _CHOICES, choice)
     made: dict[str, str] = {}
     if "version" in choice:
         made["scan.version"] = str(choice["version"])
@@ -71,9 +78,11 @@ def options_of_changes(
     """Return the option that selects the changes after a version up to another one (None: the latest version).
 
     Two tags are compared, as Spark compares them; a tag beside a snapshot stands for the snapshot that it has.
-    Raises `InvalidOptionError`, `SnapshotNotFoundError`.
+    Raises `InvalidOptionError`, `SnapshotNotFoundError`, `TableNotFoundError` if the table was dropped.
     """
     latest = latest_snapshot(store)
+    if latest is None:
+        _check_exists(store)
     if isinstance(since, datetime) and (until is None or isinstance(until, datetime)):
         first = _millis(since, store)
         last = max(first, 0 if latest is None else latest.time_millis) if until is None else _millis(until, store)
@@ -103,12 +112,25 @@ def snapshot_id(store: TableStore, version: int | str) -> int:
 
 def at_version(table: Table) -> tuple[Table, Snapshot | Increment | None]:
     """Return the table with the columns of the version that its options choose, and the version: a snapshot (None: the
-    table is empty), or changes. Raises `SnapshotNotFoundError`, `InvalidOptionError`."""
+    table is empty), or changes.
+
+    Raises `SnapshotNotFoundError`, `InvalidOptionError`, `TableNotFoundError` if the table was dropped.
+    """
     store = table.store
     if is_incremental(store.options.values):
         return table, increment_of_options(store, store.zone)
     snapshot = snapshot_of_options(store, store.zone)
+    if snapshot is None:
+        _check_exists(store)
     return (table.at(snapshot) if is_time_travel(store) else table), snapshot
+
+
+def _check_exists(store: TableStore) -> None:
+    """Raise `TableNotFoundError` if a table without versions was dropped since it was opened: it is not empty."""
+    try:
+        load_schema(store.io, store.paths.version_root, store.schema.id)
+    except SchemaNotFoundError:
+        raise TableNotFoundError(f"Table {store.name} was dropped since it was opened: open it again.") from None
 
 
 def _millis(moment: datetime, store: TableStore) -> int:

@@ -58,6 +58,10 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/faults/test_kill.py": Choice(),
     "tests/faults/test_kill_upkeep.py": Choice(of=4),
     "tests/faults/test_killed_writers.py": NONE,
+    # a case calls a method with each wrong argument, or reads a table with each damage
+    "tests/unit/python/test_raised_errors.py": Choice(of=4),
+    "tests/unit/python/test_raised_errors.py::test_every_public_method_has_a_case": WHOLE,
+    "tests/unit/python/test_raised_errors.py::test_types_of_arguments_are_named": WHOLE,
     # Java takes seconds for each case: one case for a part of the format; the tables of the zoo need no JVM
     "tests/interop": NONE,
     "tests/interop/test_deletion_vectors.py::test_deletes_by_both_engines": Choice(of=5),
