@@ -23,6 +23,7 @@ from paimon_sql.catalog.load import load_catalog
 from tests.catalogs.kinds import SCHEMA
 from tests.storages.test_object_stores import SERVERS
 from tests.storages.writers import T
+from tests.support import storage_servers
 from tests.support.faulty_proxy import FAULTS, faulty_proxy
 from tests.support.remote_storage import RemoteStorage
 from tests.support.storage_servers import Storage
@@ -38,10 +39,11 @@ WAYS: Mapping[str, Mapping[str, float]] = {
     "answers lost": {"done, but lost": 0.1, "done, but broken": 0.1},
     "all": FAULTS,
 }
-ENDPOINTS = ("s3.endpoint", "fs.oss.endpoint", "fs.azure.endpoint")
+ENDPOINTS = ("s3.endpoint", "fs.oss.endpoint", "fs.azure.endpoint", "fs.gs.storage.root.url")
+STORAGES = {**SERVERS, "model of GCS": (storage_servers.model("gs"), "")}
 
 
-@pytest.fixture(scope="module", params=[*SERVERS, "hdfs"])
+@pytest.fixture(scope="module", params=[*STORAGES, "hdfs"])
 def storage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
     if request.param == "hdfs":
         given = RemoteStorage.given()
@@ -49,7 +51,7 @@ def storage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             pytest.skip("no HDFS: make campaign NAME=storage-commits")
         yield Storage(given.warehouse()["warehouse"], given.options, {})
         return
-    start, variable = SERVERS[request.param]
+    start, variable = STORAGES[request.param]
     if variable and variable not in os.environ:
         pytest.skip(f"no {variable}: make campaign NAME=storage-commits")
     _proof.cache_clear()

@@ -24,7 +24,8 @@ FAULTS: Mapping[str, float] = MappingProxyType(
         "postponed": 0.1,  # 409 for a create, without an effect
     }
 )
-_CONDITIONS = (b"\r\nif-none-match:", b"\r\nx-oss-forbid-overwrite:")  # of creates
+# of creates
+_CONDITIONS = (b"\r\nif-none-match:", b"\r\nx-oss-forbid-overwrite:", b"\r\nx-goog-if-generation-match: 0")
 _ENDS = {"busy": (503, "SlowDown"), "broken": (500, "InternalError"), "postponed": (409, "ConditionalRequestConflict")}
 
 

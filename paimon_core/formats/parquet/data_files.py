@@ -26,6 +26,7 @@ from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.prune import may_match
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import Output, OutputFile
+from paimon_core.formats.parquet.chunks_ahead import ChunksAhead
 from paimon_core.formats.parquet.encodings import check_encodings, column_encodings, part_dictionaries
 from paimon_core.formats.parquet.footer import file_end, read_footer, schema_elements
 from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, int96_as_bytes, stored_leaves
@@ -40,6 +41,7 @@ from paimon_core.formats.replaced_footer import ReplacedFooterFile
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats, page_stats
 from paimon_core.formats.trusted_bounds import PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
+from paimon_core.io.objects.files import WHOLE
 from paimon_core.options import TableOptions
 from paimon_core.spec.encodings.variant import VARIANT_NULL
 from paimon_core.spec.kinds import FLOATS
@@ -216,6 +218,7 @@ class _Opened:
     near: CheckedFooter | None = None
     has_own_types: bool = False
     parts: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    ahead: ChunksAhead | None = None
 
     @property
     def metadata(self) -> pq.FileMetaData:
@@ -230,8 +233,10 @@ class _Opened:
             for group in groups:
                 self.near.check_pages(group, frozenset(names))
         wanted = [part for name in names for part in self.parts.get(name, (name,))]
-        for batch in self.file.iter_batches(size, row_groups=list(groups), columns=wanted, use_threads=False):
-            yield _with_variants(batch, self.parts) if self.parts else batch
+        windows = [list(groups)] if self.ahead is None else self.ahead.windows(self.metadata, groups, wanted)
+        for window in windows:
+            for batch in self.file.iter_batches(size, row_groups=window, columns=wanted, use_threads=False):
+                yield _with_variants(batch, self.parts) if self.parts else batch
 
     def with_parts(self, request: ReadRequest, sources: Sequence[str | None]) -> _Opened:
         """Return the file for a reader that needs parts of its VARIANTs only."""
@@ -259,9 +264,11 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
     Raises `UnfamiliarFormError`, and `CorruptFileError` for another table's file.
     """
     # Read a local file as batches need it, without a memory map: if a mapped file shrinks, the process ends.
-    pre_buffer, verify = not io.is_near, request.options[VERIFY_CHECKSUM]
+    verify = request.options[VERIFY_CHECKSUM]
     with ExitStack() as opened:
-        source = opened.enter_context(io.open_input(request.path))
+        source, ahead = _source(io, request.path)
+        opened.enter_context(source)
+        pre_buffer = not io.is_near and ahead is None
         has_maps = has_other_types = False
         try:
             file = opened.enter_context(
@@ -282,9 +289,19 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
                 request.path, f"it has no column {min(missing)}, but must", writer=file.metadata.created_by or ""
             )
         check_row_count(request, file.metadata.num_rows)
-        found = None if pre_buffer else checked_footer(source, file.schema, file.metadata.num_row_groups)
+        found = checked_footer(source, file.schema, file.metadata.num_row_groups) if io.is_near else None
         has_other_types = has_other_types or b"ARROW:schema" in (file.metadata.metadata or {})
-        yield _Opened(file, found, has_own_types=not has_other_types)
+        yield _Opened(file, found, has_own_types=not has_other_types, ahead=ahead)
+
+
+def _source(io: FileIO, path: str) -> tuple[pa.NativeFile, ChunksAhead | None]:
+    """Open a file. The chunks of a large file on a remote storage are requested ahead."""
+    source = io.open_input(path)
+    if io.requests_at_once < 2 or io.is_near or (size := source.size()) <= WHOLE:
+        return source, None
+    source.close()
+    ahead = ChunksAhead(io, path, size)
+    return ahead.source, ahead
 
 
 def _with_other_types(source: pa.NativeFile, *, int96: bool, maps: bool) -> tuple[ReplacedFooterFile, bool]:
