@@ -29,7 +29,7 @@ QUERIES = (
     ("SELECT id, to_json(v) FROM {t} WHERE try_variant_get(v, '$.a', 'int') = 1", None),
     ("SELECT id, schema_of_variant(v), is_variant_null(v), try_variant_get(v, '$.a', 'int') FROM {t}", None),
     ("SELECT id, try_variant_get(v, '$', 'int'), try_variant_get(v, '$.a', 'int') FROM {t}", None),
-    # Spark lists no paths of VARIANTs
+    # versions of Spark differ in whether they list paths to a VARIANT
     ("SELECT id, to_json(try_variant_get(v, '$.more')) FROM {t}", None),
     ("SELECT sum(try_variant_get(v, '$.a', 'int')), max(id) FROM {t}", "v.a"),
     ("SELECT try_variant_get(v, '$.b', 'string') AS b, count(*) FROM {t} GROUP BY 1", "v.b"),
@@ -63,7 +63,8 @@ def test_answers_are_those_of_whole_values(spark: Any) -> None:
         assert sorted(map(str, spark.sql(query.format(t="parts")).collect())) == expected, query
         plan = spark.sql(f"EXPLAIN {query.format(t='parts')}").collect()[0][0]
         found = re.findall(r"parts of VARIANTs: ((?:v|w)\.[\w.]+(?:, (?:v|w)\.[\w.]+)*)", plan)
-        if is_before(4, 3) and "id, " not in query:  # older versions list no paths in aggregates
+        is_split = "JOIN" in query or "id, " not in query  # paths above a join or in an aggregate: from 4.3 on
+        if "$.more" in query or (is_before(4, 3) and is_split):
             continue
         assert found[:1] == ([] if parts is None or is_before(4, 1) else [parts]), plan
 
