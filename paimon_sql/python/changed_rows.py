@@ -19,7 +19,7 @@ from paimon_core.row_level.statement import RowLevelStatement
 from paimon_core.row_level.writer import changes_store, write_changes
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.spec.types import DataField
-from paimon_core.store.ddl.generated_columns import changed_with
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.store.features import check_seen_whole
 from paimon_core.table import Table
 from paimon_sql.python.assignment import AssignedRows
@@ -74,7 +74,7 @@ def made_anew(table: Table, assigned: Iterable[str]) -> dict[str, Computed]:
     of NULL.
     """
     types = {f.name: arrow_type(f.type) for f in table.schema.fields}
-    return {c: Computed(c, scalar=pa.scalar(None, types[c])) for c in changed_with(table.schema, assigned)}
+    return {c: Computed(c, scalar=pa.scalar(None, types[c])) for c in RowRules.of(table.schema).made_anew(assigned)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,9 @@ from paimon_core.arrow.types import arrow_type
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, PaimonError, UnsupportedFeatureError
 from paimon_core.spec.types import DataField
-from paimon_core.store.ddl.constraints import Constraint, checked_defaults, checks_of
-from paimon_core.store.ddl.generated_columns import GeneratedColumn, check_zone, generated_of
+from paimon_core.store.ddl.constraints import Constraint
+from paimon_core.store.ddl.generated_columns import GeneratedColumn
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.table import Table
 from paimon_sql.python.where.condition import Computed, Condition
 
@@ -44,10 +45,10 @@ class RowChecks:
 
         Raises `UnsupportedFeatureError` for a condition that cannot be evaluated without Spark.
         """
-        check_zone(table.schema, table.store.zone, table.name)
-        made = tuple(_computed(table, g) for g in generated_of(table.schema.options))
-        checks = tuple(_check(table, c) for c in checks_of(table.schema.options))
-        return RowChecks(table, checks, checked_defaults(table.schema), table.store.zone, made)
+        rules = RowRules.of(table.schema).in_zone(table.store.zone, table.name)
+        made = tuple(_computed(table, g) for g in rules.generated)
+        checks = tuple(_check(table, c) for c in rules.checks)
+        return RowChecks(table, checks, rules.defaults, table.store.zone, made)
 
     @property
     def columns(self) -> frozenset[str]:

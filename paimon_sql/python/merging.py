@@ -24,7 +24,7 @@ from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.options import DATA_EVOLUTION, MERGE_SCHEMA
 from paimon_core.row_level.rules import check_deletable, merge_rules
 from paimon_core.spec.types import BOOLEAN
-from paimon_core.store.ddl.generated_columns import generated_of
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.table import Table
 from paimon_sql.python.assignment import rows_of
 from paimon_sql.python.changed_rows import (
@@ -282,7 +282,7 @@ class _ClauseReader:
         """The columns that a clause without values assigns: all of the table."""
         given = {f.name for f in self.sides.source} if SOURCE in seen else set()
         names = [f.name for f in self.table.schema.fields]
-        made = {g.name for g in generated_of(self.table.schema.options)}
+        made = RowRules.of(self.table.schema).made
         if missing := [name for name in names if name not in given | made]:
             raise ColumnNotFoundError(
                 f"merge into {self.table.name}: {word!r} stands for all columns of the table, and the source has no "

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from hashlib import sha256
 from reprlib import repr as shortened
 
 from paimon_core.dataclass import dataclass
@@ -17,7 +16,6 @@ from paimon_core.errors import InvalidOptionError, InvalidSchemaError, Unsupport
 from paimon_core.options import MERGE_ENGINE, TableOptions
 from paimon_core.spec.json_object import member, text_list
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import DataField
 from paimon_core.store.ddl.generated_columns import JAVA_CALLS, GeneratedColumn, generated_of
 
 CONSTRAINT_PREFIX = "constraint."
@@ -97,26 +95,12 @@ def checks_of(options: Mapping[str, str]) -> tuple[Constraint, ...]:
     return (*own, *map(check_of, generated_of(options)))
 
 
-def checks_digest(options: Mapping[str, str]) -> str:
-    """Return a text that differs for schema options with other checks. Raises as `checks_of`."""
-    text = "\n".join(f"{check.key} {check.value}" for check in checks_of(options))
-    return sha256(text.encode()).hexdigest()
-
-
 def check_of(made: GeneratedColumn) -> Constraint:
     """Return the constraint that every value of a generated column is the value of its expression."""
     name, columns = f"of generated column {made.name}", (made.name, *made.columns)
     if made.zone:
         name += f" in {made.zone}"
     return Constraint(name, ConstraintKind.CHECK, columns, made.condition, enforced=True)
-
-
-def checked_defaults(schema: TableSchema) -> tuple[DataField, ...]:
-    """Return the columns with a default that an enforced CHECK names. A NULL in such a column becomes the default when
-    its row is stored, so the check must see the default. Raises as `constraints_of`.
-    """
-    named = {column for check in checks_of(schema.options) for column in check.columns}
-    return tuple(f for f in schema.fields if f.name in named and f.default is not None)
 
 
 def constraint_key(options: Mapping[str, str], name: str) -> str | None:

@@ -93,15 +93,6 @@ def is_generated(key: str) -> bool:
     return key.startswith(GENERATED_PREFIX)
 
 
-def changed_with(schema: TableSchema, assigned: Iterable[str]) -> tuple[str, ...]:
-    """Return the generated columns that change with assigned columns, and are not assigned themselves. A column of the
-    primary key is not among them: it keeps its value, and the check of the row fails if it would change.
-    """
-    given = frozenset(assigned)
-    fixed = given | set(schema.primary_keys)
-    return tuple(g.name for g in generated_of(schema.options) if g.name not in fixed and given & set(g.columns))
-
-
 def check_generated(schema: TableSchema, previous: TableSchema | None) -> None:
     """Raise `InvalidSchemaError` or `UnsupportedFeatureError` for a new generated column that the table cannot have."""
     before = {} if previous is None else previous.options
@@ -146,9 +137,9 @@ def refuse_generated_option(keys: Iterable[str]) -> None:
             )
 
 
-def check_zone(schema: TableSchema, zone: tzinfo | None, table: str) -> None:
+def check_zone(columns: Iterable[GeneratedColumn], zone: tzinfo | None, table: str) -> None:
     """Raise `InvalidDataError` for a write in another time zone than the one in which a column is generated."""
-    for made in generated_of(schema.options):
+    for made in columns:
         if made.zone and not _same(time_zone(made.zone), zone):
             raise InvalidDataError(
                 f"Table {table}: column {made.name!r}, {made.sql}, is computed in the time zone {made.zone}, and this "

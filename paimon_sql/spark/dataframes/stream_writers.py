@@ -22,7 +22,7 @@ from paimon_core.options.support import in_own_spelling
 from paimon_core.scan.changes.increment import is_incremental
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import BRANCH_OPTION, MAIN_BRANCH
-from paimon_core.store.ddl.constraints import checks_digest, checks_of
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.table import Table
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm.commands import with_sink
@@ -88,8 +88,8 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
     if table is not None:
         _check_table(table, options, sinks.output_mode(writer))
         sinks.replace_rows(writer, _rows(registry, found, table, writer._df, options))
-        if checks_of(table.schema.options):
-            writer.option(CHECKED, checks_digest(table.schema.options))
+        if (rules := RowRules.of(table.schema)).checks:
+            writer.option(CHECKED, rules.digest)
     return sinks.start_to_table(writer, tableName)
 
 

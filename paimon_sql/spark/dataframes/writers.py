@@ -18,7 +18,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.format_table.options import is_format_table
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
 from paimon_core.spec.identifier import BRANCH_OPTION
-from paimon_core.store.ddl.generated_columns import generated_of
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.spark.dataframes.named_branches import named_branch
@@ -129,7 +129,7 @@ def _keeps_definition(registry: CatalogRegistry, writer: Any, found: Located, ta
     if TableOptions(merge_options(table.schema.options) | settings | merge_options(given))[MERGE_SCHEMA]:
         return True
     known_as = bridge.known_as  # this calls the JVM
-    made = {known_as(g.name) for g in generated_of(table.schema.options)}
+    made = set(map(known_as, RowRules.of(table.schema).made))
     return {*map(known_as, writer._df.columns), *made} == {known_as(f.name) for f in table.schema.fields}
 
 

@@ -17,7 +17,7 @@ from paimon_core.clock import now_millis
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, NotFoundError
 from paimon_core.io.file_io import FileStatus
-from paimon_core.store.ddl.generated_columns import generated_of
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.store.load_history import loaded_files, record_loads
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
@@ -108,7 +108,7 @@ def _columns(table: Table, listed: Sequence[str] | None) -> tuple[str, ...]:
     twice = [n for i, n in enumerate(found) if n in found[:i]]
     if twice:
         raise InvalidSchemaError(f"COPY INTO {table.name} lists the duplicate column {twice[0]!r}: name it once.")
-    made = {g.name for g in generated_of(table.schema.options)}
+    made = RowRules.of(table.schema).made
     for field in table.schema.fields:
         if field.name not in (*found, *made) and not field.type.nullable and field.default is None:
             raise InvalidSchemaError(

@@ -20,7 +20,6 @@ from paimon_core.lazy import cached_property
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.options import MERGE_SCHEMA
 from paimon_core.row_level.rules import merge_rules
-from paimon_core.store.ddl.generated_columns import changed_with, generated_of
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
@@ -75,7 +74,7 @@ def merged_rows(target: Target, plan: Merge) -> Changes:
     acted = merge.joined.withColumn(_ACTION, number).filter(F.col(_ACTION).isNotNull())
     kind = _choose([F.lit(a.kind) for a in actions])
     deleted = merge.kept_columns if target.table.schema.primary_keys else target.nulls()
-    if rules.updates is not None and not target.checks:
+    if rules.updates is not None and not target.row_rules.checks:
         actions = [_without_kept(a, target, merge.updated) for a in actions]
     columns = [_choose([(a.values or deleted)[i] for a in actions]) for i in range(len(target.columns))]
     changes = target.checked(target.changes(acted, kind, columns), None if rules.updates is None else merge.updated)
@@ -173,7 +172,7 @@ class _JoinedSides:
     def _updated(self, action: MergeAction, seen: DataFrame) -> tuple[Column, ...]:
         values = self._starred() if action.is_star else self._assigned(action, seen)
         self._check_keys(values)
-        made = changed_with(self.target.table.schema, values)  # `checked` puts their values in place of NULL
+        made = self.target.row_rules.made_anew(values)  # `checked` puts their values in place of NULL
         self.updated |= values.keys() | set(made)
         kept = dict(zip(self.target.columns, self.kept_columns, strict=True))
         kept |= {c: null for c, null in zip(self.target.columns, self.target.nulls(), strict=True) if c in made}
@@ -194,7 +193,7 @@ class _JoinedSides:
         """
         known_as = self.target.session.known_as
         columns = [c for c in self.target.columns if known_as(c) in self.given]
-        made = {g.name for g in generated_of(self.target.table.schema.options)}
+        made = self.target.row_rules.made
         missing = [c for c in self.target.columns if known_as(c) not in self.given and c not in made]
         if missing and not self.fills:
             raise InvalidDataError(

@@ -37,8 +37,7 @@ from paimon_core.row_level.rules import (
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.spec.types import Kind
-from paimon_core.store.ddl.constraints import Constraint, checked_defaults, checks_of
-from paimon_core.store.ddl.generated_columns import changed_with, check_zone, generated_of
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.commands import append
@@ -116,9 +115,9 @@ class Target:
         return frame.select(kinds.cast("byte").alias(VALUE_KIND), *positions, *row)
 
     @property
-    def checks(self) -> tuple[Constraint, ...]:
-        """Return the CHECK constraints that new rows must satisfy."""
-        return checks_of(self.table.schema.options)
+    def row_rules(self) -> RowRules:
+        """Return the rules for new rows."""
+        return RowRules.of(self.table.schema)
 
     def checked(self, changes: DataFrame, written: Collection[str] | None = None) -> DataFrame:
         """Return changes that raise Spark's error if a new row violates a CHECK constraint.
@@ -126,13 +125,13 @@ class Target:
         The changes have whole rows. If the table has constraints, updates keep only the values of the columns
         `written` after the check; without `written`, they keep all values.
         """
-        check_zone(self.table.schema, self.table.store.zone, self.table.name)
-        checks, is_new = self.checks, F.col(VALUE_KIND) != ROW_DELETE
+        rules = self.row_rules.in_zone(self.table.store.zone, self.table.name)
+        checks, is_new = rules.checks, F.col(VALUE_KIND) != ROW_DELETE
         changes = self._as_stored(changes, {c for check in checks for c in check.columns})
-        for field in checked_defaults(self.table.schema):
+        for field in rules.defaults:
             name, value = F.col(quoted_name(field.name)), default_value(field)
             changes = changes.withColumn(field.name, F.when(is_new, F.coalesce(name, value)).otherwise(name))
-        for made in generated_of(self.table.schema.options):
+        for made in rules.generated:
             name, value = F.col(quoted_name(made.name)), F.expr(made.expression).cast(self.types[made.name])
             changes = changes.withColumn(made.name, F.when(is_new, F.coalesce(name, value)).otherwise(name))
         for constraint in checks:
@@ -251,11 +250,11 @@ def updated_rows(target: Target, assignments: Sequence[Assignment], condition: A
     assigned = assigned_columns(target, assignments)
     nulls = dict(zip(target.columns, target.nulls(), strict=True))
     # `checked` puts their values in place of NULL
-    assigned |= {c: nulls[c] for c in changed_with(target.table.schema, assigned)}
+    assigned |= {c: nulls[c] for c in target.row_rules.made_anew(assigned)}
     rules = update_rules(target.table.store, target.before, assigned.keys())
     types = matching.select(*(v.alias(c) for c, v in assigned.items())).schema
     stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}
-    is_whole = rules.moves_rows or bool(target.checks)
+    is_whole = rules.moves_rows or bool(target.row_rules.checks)
     kept = [target.column(a) for a in target.own] if is_whole else target.nulls()
     values = [stored.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
     changes = target.changes(matching, ROW_UPDATE_AFTER, values)

@@ -12,7 +12,7 @@ from typing import Any
 from paimon_core.row_level.rules import row_position_columns
 from paimon_core.scan.time_travel import without_version
 from paimon_core.spec.identifier import Identifier
-from paimon_core.store.ddl.constraints import checks_digest
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
@@ -42,7 +42,7 @@ class CheckedSink(SparkTable):
     """A table that a stream writes to, if its rows are checked against the constraints that the table has now."""
 
     def _write_builder(self, table: Table, info: Any, given: Mapping[str, str]) -> PaimonWriteBuilder:
-        return super()._write_builder(table, info, {**given, CHECKED: checks_digest(self.table.schema.options)})
+        return super()._write_builder(table, info, {**given, CHECKED: RowRules.of(self.table.schema).digest})
 
     class Java:
         implements = SparkTable.Java.implements

@@ -11,7 +11,7 @@ from paimon_core.errors import InvalidDataError
 from paimon_core.options import HIVE_PARTITION_ORDER, TableOptions
 from paimon_core.spec.kinds import BINARIES
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.ddl.generated_columns import generated_of
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_sql.spark.jvm.commands import with_columns, without_partitions
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Insert
@@ -68,7 +68,7 @@ def without_null_partitions(jvm: Jvm, schema: TableSchema, insert: Insert) -> In
     """Return an INSERT INTO … PARTITION (dt = NULL) without the generated columns of the clause: their values are made.
     An INSERT OVERWRITE keeps them: they select the partition that it replaces.
     """
-    made = {g.name for g in generated_of(schema.options)}
+    made = RowRules.of(schema).made
     nulls = [k for k, v in insert.static_partition.items() if v is None and spelled(schema.partition_keys, k) in made]
     return without_partitions(jvm, insert, nulls) if nulls and not insert.overwrites else insert
 
@@ -79,7 +79,7 @@ def filled_columns(schema: TableSchema, width: int) -> list[str]:
 
 
 def _filled(schema: TableSchema, columns: list[str], width: int) -> list[str]:
-    made = {g.name for g in generated_of(schema.options)}
+    made = RowRules.of(schema).made
     kept = [c for c in columns if c not in made]
     return kept if width == len(kept) else columns
 

@@ -17,8 +17,7 @@ from pyspark.sql.types import DataType
 from paimon_core.arrow.evolution import spelled
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import DataField
-from paimon_core.store.ddl.constraints import checked_defaults
-from paimon_core.store.ddl.generated_columns import generated_of
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import expressions
@@ -80,7 +79,7 @@ def whole_rows(
     is_odd = len(given) != len(columns) or len(columns) != len(rows.columns)
     is_odd = is_odd or not given.keys() <= {known_as(f.name) for f in fields}
     left_out = [f for f in fields if known_as(f.name) not in given]
-    made = {g.name for g in generated_of(table.schema.options)}
+    made = RowRules.of(table.schema).made
     if is_odd or not left_out or any(not (f.type.nullable or f.default or f.name in made) for f in left_out):
         return None
     values = []
@@ -120,7 +119,7 @@ def _with_checked_defaults(session: SessionBridge, table: Table, query: DataFram
     before tasks store the defaults.
     """
     known_as = session.known_as
-    defaults = {known_as(f.name): default_value(f) for f in checked_defaults(table.schema)}
+    defaults = {known_as(f.name): default_value(f) for f in RowRules.of(table.schema).defaults}
     filled = [defaults.get(known_as(c)) for c in columns]
     if not any(value is not None for value in filled):
         return query
@@ -134,7 +133,7 @@ def with_generated(session: SessionBridge, table: Table, query: DataFrame, colum
     column is left as it is if the query lacks a column that it is made from.
     """
     known_as = session.known_as
-    generated = generated_of(table.schema.options)
+    generated = RowRules.of(table.schema).generated
     places = {known_as(c): i for i, c in enumerate(columns)}
     made = [g for g in generated if {known_as(c) for c in (g.name, *g.columns)} <= places.keys()]
     if not made or len(places) < len(columns):
@@ -154,7 +153,7 @@ def _without_default(jvm: Jvm, session: SessionBridge, table: Table, insert: Ins
     """Return VALUES with the value of each DEFAULT, for a table with generated columns. Return None if Spark must
     resolve the query.
     """
-    made = {g.name for g in generated_of(table.schema.options)}
+    made = RowRules.of(table.schema).made
     if not made or insert.by_name:
         return None
     fields = table.schema.field_by_name

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from paimon_core.errors import CommitConflictError, UnsupportedFeatureError
-from paimon_core.store.ddl.constraints import checks_digest, checks_of
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.table import Table
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm
@@ -68,14 +68,15 @@ class TableWrite(PaimonWrite):
         the table's constraints: Spark checks the rows of batches only. Raises `CommitConflictError` if the constraints
         have changed since the query was made.
         """
-        checks = checks_of(self.table.schema.options)
-        if checks and CHECKED not in self.builder.given:
+        rules = RowRules.of(self.table.schema)
+        if rules.checks and CHECKED not in self.builder.given:
+            first = rules.checks[0]
             raise UnsupportedFeatureError(
                 f"Table {self.table.name}: Spark does not check the rows of a stream against its constraint "
-                f"{checks[0].name!r}, {checks[0].sql}: start the stream by writeStream.toTable, or write its batches "
+                f"{first.name!r}, {first.sql}: start the stream by writeStream.toTable, or write its batches "
                 "in foreachBatch."
             )
-        if checks and self.builder.given[CHECKED] != checks_digest(self.table.schema.options):
+        if rules.checks and self.builder.given[CHECKED] != rules.digest:
             raise CommitConflictError(
                 f"Table {self.table.name}: its constraints have changed while the stream started: start it again."
             )

@@ -22,8 +22,7 @@ from paimon_core.metrics import Metrics
 from paimon_core.options import BUCKET, UPSERT_KEY
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
 from paimon_core.spec.snapshot import Operation
-from paimon_core.store.ddl.constraints import checks_of
-from paimon_core.store.ddl.generated_columns import check_zone
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.tracing import span
@@ -155,10 +154,9 @@ class PaimonWriteBuilder(OverwritingBuilder[Table]):
         that this Spark does not enforce. Raise `InvalidDataError` for a session in another time zone than the zone of
         a generated column.
         """
-        check_zone(self.table.schema, self.session.time_zone(), self.table.name)
-        checks = checks_of(self.table.schema.options)
-        if checks and not enforces_checks(self.jvm):
-            raise refused_checks(checks)
+        rules = RowRules.of(self.table.schema).in_zone(self.session.time_zone(), self.table.name)
+        if rules.checks and not enforces_checks(self.jvm):
+            raise refused_checks(rules.checks)
         if self.table.store.options[UPSERT_KEY] and self.overwritten is None and self.operation is None:
             raise UnsupportedFeatureError(
                 f"Table {self.table.name}: rows of a DataFrame cannot be appended to a table with '{UPSERT_KEY.key}'. "

@@ -15,12 +15,11 @@ from paimon_core.spec.types import DATE, INT, STRING, DataType, Kind, LengthType
 from paimon_core.store.ddl.constraints import checks_of
 from paimon_core.store.ddl.generated_columns import (
     GeneratedColumn,
-    changed_with,
-    check_zone,
     generated_of,
     refuse_generated_option,
 )
 from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.store.ddl.schema_changes import (
     AddColumn,
     DropColumn,
@@ -47,9 +46,9 @@ def test_a_schema_keeps_generated_columns() -> None:
     assert generated_of(kept) == (DAY,)
     (check,) = checks_of(kept)
     assert (check.condition, check.columns) == ("`dt` <=> (CAST(ts AS DATE))", ("dt", "ts"))
-    assert changed_with(schema(DAY), ["id"]) == changed_with(schema(DAY), ["ts", "dt"]) == ()
-    assert changed_with(schema(DAY), ["id", "ts"]) == ("dt",)
-    assert changed_with(schema(DAY, primary_key="id,dt"), ["ts"]) == ()
+    assert RowRules.of(schema(DAY)).made_anew(["id"]) == RowRules.of(schema(DAY)).made_anew(["ts", "dt"]) == ()
+    assert RowRules.of(schema(DAY)).made_anew(["id", "ts"]) == ("dt",)
+    assert RowRules.of(schema(DAY, primary_key="id,dt")).made_anew(["ts"]) == ()
 
 
 @pytest.mark.parametrize(
@@ -133,7 +132,7 @@ def test_the_option_is_not_set() -> None:
 def test_zones(kept: str, session: tzinfo, offset: int | None) -> None:
     made = replace(DAY, zone=kept)
     assert made.offset == offset
-    check_zone(schema(made), session, "t")
-    check_zone(schema(replace(made, zone="")), None, "t")
+    RowRules.of(schema(made)).in_zone(session, "t")
+    RowRules.of(schema(replace(made, zone=""))).in_zone(None, "t")
     with pytest.raises(InvalidDataError, match=rf"is computed in the time zone {kept.replace('+', '.')}"):
-        check_zone(schema(made), ZoneInfo("Asia/Tokyo"), "t")
+        RowRules.of(schema(made)).in_zone(ZoneInfo("Asia/Tokyo"), "t")
