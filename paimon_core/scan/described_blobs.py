@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from paimon_core.arrow.blob_parts import blob_parts, row_sums
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import BLOB_AS_DESCRIPTOR
 from paimon_core.store.blob.columns import described_fields, descriptor_fields
 from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.external.files import check_pack
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.arrow.blob_parts import blob_parts, row_sums
+else:
+    blob_parts = ImportedOnCall("paimon_core.arrow.blob_parts", "blob_parts")
+    row_sums = ImportedOnCall("paimon_core.arrow.blob_parts", "row_sums")
 
 _MOST_BYTES = 64 * 2**20  # of values that are fetched at once, except for a single row
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -35,18 +36,25 @@ from paimon_core.formats.parquet.page_cuts import PagesOfGroup, pages_of_group
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
 from paimon_core.formats.parquet.thrift import I32, Fields, checked_structure
 from paimon_core.formats.parquet.unfamiliar import parquet_errors
-from paimon_core.formats.parquet.variant_columns import VariantColumns, given_shapes
 from paimon_core.formats.reading import check_row_count, conform_batch, request_sources
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats, page_stats
 from paimon_core.formats.trusted_bounds import PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.io.objects.files import WHOLE
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import TableOptions
 from paimon_core.spec.encodings.variant import VARIANT_NULL
 from paimon_core.spec.kinds import FLOATS
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import VARIANT, DataField, StoredTimeType
+
+if TYPE_CHECKING:
+    from paimon_core.formats.parquet.variant_columns import VariantColumns, given_shapes, variant_columns
+else:
+    VariantColumns = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "VariantColumns")
+    given_shapes = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "given_shapes")
+    variant_columns = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "variant_columns")
 
 _FEW_GROUPS, _FEW_ROWS = 2, 2**13
 _KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
@@ -137,7 +145,7 @@ class ParquetFileWriter:
         for field, parts in self._measured.items():
             parts.append((column_stats(field.type, rows.column(field.name)), rows.num_rows))
         if self._writer is None:
-            self._variants = VariantColumns.of(self._fields, self._options, rows)
+            self._variants = variant_columns(self._fields, self._options, rows)
         stored = _with_required_parts(self._variants.physical(rows))
         with storage_errors("write", self._output.path):
             if self._writer is None:

@@ -39,22 +39,6 @@ class VariantColumns:
 
     shapes: Mapping[_Path, DataType]
 
-    @staticmethod
-    def of(fields: Sequence[DataField], options: TableOptions, first_rows: pa.Table) -> VariantColumns:
-        """Return the shapes for a file with these first rows. Raises `InvalidOptionError`."""
-        paths = list(_variants(fields))
-        if not paths:
-            return VariantColumns({})
-        if (given := given_shapes(options)) is not None:
-            return VariantColumns({(n,): shape for n, shape in given.items() if (n,) in paths})
-        if not options[VARIANT_INFERENCE]:
-            return VariantColumns({})
-        sample = first_rows.slice(0, max(options[VARIANT_INFERENCE_ROWS], 0)).combine_chunks()
-        depth = min(options[VARIANT_INFERENCE_DEPTH], _MOST_LEVELS)
-        limits = ShapeLimits(options[VARIANT_INFERENCE_WIDTH], depth, options[VARIANT_INFERENCE_SHARE])
-        shapes = inferred_shapes([_at(sample, path) for path in paths], limits)
-        return VariantColumns({p: s for p, s in zip(paths, shapes, strict=True) if s.kind is not Kind.VARIANT})
-
     def schema(self, logical: pa.Schema) -> pa.Schema:
         """Return the columns of the file."""
         return pa.schema([self._field(f, (f.name,)) for f in logical]) if self.shapes else logical
@@ -101,6 +85,22 @@ class VariantColumns:
             columns.append(inner)
         mask = column.is_null() if column.null_count else None
         return pa.StructArray.from_arrays(columns, fields=list(field.type), mask=mask)
+
+
+def variant_columns(fields: Sequence[DataField], options: TableOptions, first_rows: pa.Table) -> VariantColumns:
+    """Return the shapes for a file with these first rows. Raises `InvalidOptionError`."""
+    paths = list(_variants(fields))
+    if not paths:
+        return VariantColumns({})
+    if (given := given_shapes(options)) is not None:
+        return VariantColumns({(n,): shape for n, shape in given.items() if (n,) in paths})
+    if not options[VARIANT_INFERENCE]:
+        return VariantColumns({})
+    sample = first_rows.slice(0, max(options[VARIANT_INFERENCE_ROWS], 0)).combine_chunks()
+    depth = min(options[VARIANT_INFERENCE_DEPTH], _MOST_LEVELS)
+    limits = ShapeLimits(options[VARIANT_INFERENCE_WIDTH], depth, options[VARIANT_INFERENCE_SHARE])
+    shapes = inferred_shapes([_at(sample, path) for path in paths], limits)
+    return VariantColumns({p: s for p, s in zip(paths, shapes, strict=True) if s.kind is not Kind.VARIANT})
 
 
 def given_shapes(options: TableOptions) -> dict[str, DataType] | None:

@@ -47,7 +47,7 @@ UNUSED = (
     "xml.etree.ElementTree",
     "importlib.metadata",
 )
-MOST_MODULES = 245  # of this project: each takes up to a millisecond
+MOST_MODULES = 247  # of this project: each takes up to a millisecond
 WRITING = (
     "paimon_core.commit.commit",
     "paimon_core.maintenance",
