@@ -198,19 +198,23 @@ val next = org.apache.spark.sql.SparkSession.builder().config(settings).getOrCre
 println("table = " + next.sql("CREATE TABLE t (id INT) WITH ('bucket' = '-1')").count())
 Thread.sleep(2000)
 println("pythons = " + pythons)
+val its = next.sql("SHOW TABLES").count()
+println("stopped = " + scala.util.Try(spark.sql("SELECT 1")).failed.get.getMessage)
+println("goes on = " + (next.sql("SHOW TABLES").count() == its))
 System.exit(0)
 """
 
 
 def test_a_context_begins_while_python_starts_for_another(programs: Programs) -> None:
-    """The later context has its Python, and the first one's ends."""
+    """The later context has its Python, and the first one's ends. Sessions of the first one start no other."""
     python = programs.folder / "twice"
     python.write_text(_NOTED.format(python=sys.executable))
     python.chmod(0o755)
     options = f"-w two-lake -c spark.pyspark.driver.python={python}"
     ended = programs.run(f"spark-shell $(paimon-sql spark-options {options})", _TWO_CONTEXTS)
-    found = dict(re.findall(r"^(?:scala> )*(table|pythons) = (\w+)$", ended.out, re.M))
-    assert found == {"table": "0", "pythons": "1"}, ended.out + ended.err
+    found = dict(re.findall(r"^(?:scala> )*(table|pythons|stopped|goes on) = (.+)$", ended.out, re.M))
+    assert "context of this session has stopped" in found.pop("stopped"), ended.out + ended.err
+    assert found == {"table": "0", "pythons": "1", "goes on": "true"}, ended.out + ended.err
     assert len((programs.folder / "twice.ids").read_text().split()) == 2
 
 

@@ -53,6 +53,7 @@ public final class Door {
   public static PythonProcess python(SparkSession session) {
     PythonProcess found = running(session);
     if (found != null) return found;
+    if (session.sparkContext().isStopped()) throw stopped();
     check(whenToStart(session.sparkContext()));
     Start start;
     synchronized (LOCK) {
@@ -90,17 +91,18 @@ public final class Door {
     return last;
   }
 
-  /** Python that has started, for the other calls. Ends it and raises if a later context has begun: nobody would end it. */
+  /** Python that has started, for the other calls. Ends it and raises if its context has stopped: nobody would end it. */
   private static PythonProcess begun(SparkSession session, PythonProcess python) {
-    synchronized (LOCK) {
-      if (last == null || last.context == session.sparkContext()) {
-        current = python;
-        return python;
-      }
+    if (session.sparkContext().isStopped()) {
+      python.close();
+      throw stopped();
     }
-    python.close();
-    throw new DoorException("Python did not start for a Spark context, because the program has another one since then. "
-      + "Use a session of the running context.", null);
+    current = python;
+    return python;
+  }
+
+  private static DoorException stopped() {
+    return new DoorException("The Spark context of this session has stopped. Use a session of the running context.", null);
   }
 
   /** Python for a session if it runs, else null. A stopped context has no use for its Python. */
