@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -90,8 +91,8 @@ def test_a_create_that_is_postponed_is_tried_until_it_is_done(
     server: ObjectServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """S3 answers 409 while another create of the object is under way, which may fail."""
-    waits = list[float]()
-    monkeypatch.setattr("time.sleep", waits.append)
+    waits, here, sleep = list[float](), threading.get_ident(), time.sleep
+    monkeypatch.setattr("time.sleep", lambda s: waits.append(s) if threading.get_ident() == here else sleep(s))
     io, root = opened(server)
     io.create_exclusive(f"{root}/first", b"")
     server.fault = postponed(24)  # half of all creates: one of 16 million is postponed so often
