@@ -30,11 +30,6 @@ def bind_expression(expression: pc.Expression, fields: Sequence[DataField]) -> B
     Raises `ColumnNotFoundError`, `InvalidOptionError` for an expression that is not a condition,
     `UnsupportedFeatureError` for a form that Arrow does not evaluate on these columns.
     """
-    if not isinstance(expression, pc.Expression):
-        kind = f"{type(expression).__module__}.{type(expression).__qualname__}"
-        raise InvalidOptionError(
-            f"where cannot be a {kind}: give SQL, or an expression of pyarrow.compute, as in pc.field('id') > 5."
-        )
     schema = plain_schema(arrow_schema(fields))
     found = condition_in(expression, {f.name: f for f in fields}, schema)
     if found is not None:

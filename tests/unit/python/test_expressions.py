@@ -98,8 +98,8 @@ def test_what_is_refused(table: PaimonTable) -> None:
         (pc.field("nothing") == 1, ColumnNotFoundError, "the columns are id, "),
         (pc.field("id") + 1, InvalidOptionError, "of type int64, not a condition"),
         (pc.utf8_upper(pc.field("id")) == "A", UnsupportedFeatureError, "no such function"),
-        (5, InvalidOptionError, "cannot be a builtins.int"),
-        (lambda row: True, InvalidOptionError, "cannot be a builtins.function"),
+        (5, TypeError, "where must be a condition: .* not a value of type int"),
+        (lambda row: True, TypeError, "where must be a condition: .* not a value of type function"),
     ]
     for where, error, message in refused:
         with pytest.raises(error, match=message):

@@ -20,7 +20,7 @@ from tests.unit.shell.fakes import FakeTracker
         ("insert into t values (1)", "INSERT"),
         ("-- a comment\n/* MERGE */ MERGE INTO t", "MERGE"),
         ("/* a */ -- b", "statement"),
-        ("(SELECT 1)", "statement"),
+        ("(SELECT 1)", "SELECT"),
         ("\x1b[31mSELECT", "statement"),
         ("", "statement"),
         (f"{'x' * 100} y", "X" * 20),
