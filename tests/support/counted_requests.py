@@ -12,7 +12,7 @@ import hashlib
 import heapq
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -160,10 +160,9 @@ class TaggingIO(CountingIO):
         super().rename_dir(source, target)
 
     def list(self, path: str) -> Iterator[FileStatus]:
-        return (
-            f if f.is_dir else replace(f, modified=0, tag=_tag(self.inner.read_bytes(f.path)))
-            for f in super().list(path)
-        )
+        for file in super().list(path):
+            with suppress(FileNotFoundError):  # another client has deleted it since
+                yield file if file.is_dir else replace(file, modified=0, tag=_tag(self.inner.read_bytes(file.path)))
 
     def read_tagged(self, path: str) -> tuple[bytes, str | None]:
         data, _ = super().read_tagged(path)

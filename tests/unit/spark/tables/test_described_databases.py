@@ -28,9 +28,16 @@ class CountedStatements:
         self.statements += 1
 
 
+class RemoteFolders(CountingIO):
+    """A remote storage with folders, as HDFS."""
+
+    def files_below(self, path: str) -> None:
+        return None
+
+
 @pytest.fixture
 def io() -> CountingIO:
-    return CountingIO()
+    return RemoteFolders()
 
 
 @pytest.fixture
@@ -85,7 +92,7 @@ def test_a_database_that_the_session_drops_is_gone_for_another_catalog_of_the_wa
 ) -> None:
     other = SparkCatalog.__new__(SparkCatalog)
     other.catalog_name, other.session = "other", catalog.session
-    other._made = FileSystemCatalog(io=CountingIO(), warehouse=str(tmp_path))
+    other._made = FileSystemCatalog(io=RemoteFolders(), warehouse=str(tmp_path))
     other._properties_of("db")
     drop(catalog)
     with pytest.raises(DatabaseNotFoundError):
@@ -124,7 +131,7 @@ def test_a_look_that_another_thread_began_before_the_drop_is_not_kept(
 
 def test_a_table_is_not_created_in_a_database_that_another_client_dropped(catalog: Any, tmp_path: Path) -> None:
     catalog._properties_of("db")
-    FileSystemCatalog(io=CountingIO(), warehouse=str(tmp_path)).drop_database("db")
+    FileSystemCatalog(io=RemoteFolders(), warehouse=str(tmp_path)).drop_database("db")
     catalog._properties_of("db")  # within the second: Spark's analyzer does not see the drop yet
     schema = new_table_schema(fields(k=INT), options={})
     for ignore in (False, True):
