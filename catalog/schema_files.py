@@ -45,7 +45,7 @@ from paimon_core.options import (
     iceberg_options,
 )
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.paths import TablePaths, parse_schema_id, parse_snapshot_id
+from paimon_core.spec.paths import TablePaths, parse_schema_id
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
@@ -150,19 +150,36 @@ class SchemaFiles:
     def create(self, table: Table, check: Callable[[], None] = lambda: None) -> None:
         """Create a prepared table. `check` is called beside the look for a table of that name.
 
-        Raises `TableExistsError`, even if another process creates the table meanwhile, and `StorageError` if the path
-        has versions of a table that was dropped: the new table would show their rows.
+        Raises `TableExistsError`, even if another process creates the table meanwhile, and the `StorageError` of
+        `_is_made_meanwhile`.
         """
         root = table.store.root
-        look, completed = partial(_schemas_and_versions, self.io, root), partial(complete, self.io, root)
-        _, ((has_schemas, has_versions), is_completed) = both(self.io, check, partial(both, self.io, look, completed))
-        if has_versions and not has_schemas and not is_completed:
-            raise StorageError(
-                f"Cannot create table {table.identifier}: {root} has snapshots of a table that was dropped or renamed. "
-                "A job may have written them since. Make sure that no job writes them, then delete the folder."
-            )
-        if has_schemas or is_completed or not publish_schema(table):
+        look, completed = partial(_schemas_and_leftovers, self.io, root), partial(complete, self.io, root)
+        _, ((has_schemas, leftovers), is_completed) = both(self.io, check, partial(both, self.io, look, completed))
+        is_there = has_schemas or is_completed or self._is_made_meanwhile(table.identifier, root, leftovers)
+        if is_there or not publish_schema(table):
             raise TableExistsError(f"Table {table.identifier} already exists.")
+
+    def has_schemas(self, identifier: Identifier, path: str) -> bool:
+        """Return whether a path has schemas. Raises `StorageError` if not, and a dropped table has left versions."""
+        has_schemas, leftovers = _schemas_and_leftovers(self.io, path)
+        return has_schemas or self._is_made_meanwhile(identifier, path, leftovers)
+
+    def _is_made_meanwhile(self, identifier: Identifier, path: str, leftovers: Sequence[str]) -> bool:
+        """Return whether a path that had no schemas has some now. `leftovers` are the folders that had versions.
+
+        Raises `StorageError` if they belong to a table that was dropped: a new table would show its rows.
+        """
+        if not leftovers:
+            return False
+        if schema_ids(self.io, path):  # another process created the table, and committed, between the listings
+            return True
+        found = " and ".join(f"'{name}'" for name in leftovers)
+        raise StorageError(
+            f"Cannot create table {identifier}: {path} has no schema, but files in {found} of a table that was dropped "
+            "or renamed, or is being moved there. A new table would show its rows. Run the statement again. If it "
+            "fails again, make sure that no job writes to this folder, then delete the folder."
+        )
 
     def stage_create(self, identifier: Identifier, path: str, schema: TableSchema) -> StagedTable:
         """Return a staged table that is created with its first rows. Raises the same errors as `create`."""
@@ -230,11 +247,11 @@ class SchemaFiles:
         """Remove a schema that an interrupted CREATE left: the catalog has no table for the folder.
 
         Raises `TableExistsError` if the folder's table has been used: it belongs to another catalog, or this catalog
-        has lost it.
+        has lost it. Raises the same `StorageError` as `create`.
         """
-        ids = schema_ids(self.io, path)
-        if not ids:
+        if not self.has_schemas(identifier, path):
             return
+        ids = schema_ids(self.io, path)
         others = {f.name for f in self.io.list(path)} - {_SCHEMAS}
         if others & {*_DROPPED} or (others and ids != [0]):
             raise TableExistsError(
@@ -405,19 +422,24 @@ class SchemaFiles:
             check_report(str(identifier), options.values, options, self.allowed)
 
 
-def _schemas_and_versions(io: FileIO, path: str) -> tuple[bool, bool]:
-    """Return whether a path has schemas, and whether it has snapshots. On an object store, one listing finds both."""
+def _schemas_and_leftovers(io: FileIO, path: str) -> tuple[bool, Sequence[str]]:
+    """Return whether a path has schemas, and which folders of `_DROPPED` have files of versions.
+
+    On an object store, one listing finds both."""
     files = io.files_below(path)
     if files is not None:
-        return any(_is_schema_of(path, f) for f in files), any(_is_snapshot_of(path, f) for f in files)
-    folder = TablePaths(path).snapshot_dir
-    ids, found = both(io, partial(schema_ids, io, path), lambda: [f.path for f in io.list(folder)])
-    return bool(ids), any(_is_snapshot_of(path, f) for f in found)
+        folders = {_version_folder(path, f) for f in files}
+        return any(_is_schema_of(path, f) for f in files), [n for n in _DROPPED if n in folders]
+    ids, found = both(io, partial(schema_ids, io, path), lambda: {f.name for f in io.list(path) if f.is_dir})
+    return bool(ids), [
+        n for n in _DROPPED if n in found and any(_version_folder(path, f.path) for f in io.list(f"{path}/{n}"))
+    ]
 
 
-def _is_snapshot_of(path: str, file: str) -> bool:
-    folder, _, name = file.rpartition("/")
-    return folder == TablePaths(path).snapshot_dir and parse_snapshot_id(name) is not None
+def _version_folder(path: str, file: str) -> str | None:
+    """Return the folder of `_DROPPED` in a table's folder that has a file, or None if it has another place or name."""
+    folder, _, name = file.removeprefix(f"{path}/").partition("/")
+    return folder if folder in _DROPPED and name.startswith(f"{folder}-") else None
 
 
 def _is_schema_of(path: str, file: str) -> bool:

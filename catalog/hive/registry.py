@@ -135,6 +135,8 @@ class EntryRegistry(KeptRegistry):
             if there is not None:
                 self._check_not_moving(identifier, path)
                 self._files(path).clear_remains(identifier, path)
+            elif self._files(path).has_schemas(identifier, path):  # another catalog has created it meanwhile
+                raise self._exists(identifier, None)
             self.warehouse.check_lock(identifier)
             if not publish_schema(table):
                 raise self._exists(identifier, None)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from paimon_core.errors import DatabaseNotEmptyError, PaimonError, StorageError, TableExistsError
+from paimon_core.errors import DatabaseNotEmptyError, PaimonError, StorageError
 from paimon_core.io import hdfs
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.fsspec import FsspecFileIO
@@ -172,28 +172,6 @@ def test_links_and_empty_folders_go_with_a_database(tmp_path: Path) -> None:
     (folder / "link").symlink_to(outside)
     catalog.drop_database("db")
     assert (outside / "precious").exists() and not folder.exists()
-
-
-@pytest.mark.parametrize("storage", ["local", "hdfs", "sftp", "objects"])
-def test_a_commit_behind_a_drop_is_not_shown_by_a_new_table(
-    storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A writer that looked before the drop publishes after it."""
-    io, warehouse = opened(storage, tmp_path / "wh", monkeypatch)
-    catalog = catalog_of(io, warehouse)
-    catalog.create_database("db")
-    catalog.create_table(T, SCHEMA)
-    catalog.drop_table(T)
-    late = catalog._folders.table(T) + "/snapshot/snapshot-1"
-    io.make_dirs(late.rpartition("/")[0])
-    io.write_bytes(late, b"{}")
-    with pytest.raises(StorageError, match=r"table db\.t: .*/db.db/t has snapshots of a table that was dropped"):
-        catalog.create_table(T, SCHEMA)
-    assert not catalog.table_exists(T) and io.read_bytes(late) == b"{}"
-    io.delete_dir(catalog._folders.table(T))
-    catalog.create_table(T, SCHEMA)
-    with pytest.raises(TableExistsError):
-        catalog.create_table(T, SCHEMA)
 
 
 def test_a_broken_link_keeps_its_database(tmp_path: Path) -> None:
