@@ -171,7 +171,12 @@ class ObjectStoreFileIO:
 
         with suppress(FileNotFoundError):
             # the client repeats a request if the answer is lost: then the storage may refuse the second one
-            return self._call("replace", path, put) or self.read_bytes(path) == data
+            if self._call("replace", path, put):
+                return True
+            try:
+                return self.read_bytes(path) == data
+            except StorageRefusedError as error:
+                raise StorageError(str(error)) from None  # the first request may have replaced it
         return False
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
@@ -194,12 +199,17 @@ class ObjectStoreFileIO:
         """Create an object. Return whether it was created, and otherwise the content of the existing object."""
         is_refused = True  # the storage has done nothing so far
         for pause in _BUSY:
-            refusal = self._put_new(path, data)
-            if refusal is None:
-                return True, None
-            is_refused = is_refused and is_first_try(refusal)
-            with suppress(FileNotFoundError):
-                return False, self.read_bytes(path)
+            try:
+                refusal = self._put_new(path, data)
+                if refusal is None:
+                    return True, None
+                is_refused = is_refused and is_first_try(refusal)
+                with suppress(FileNotFoundError):
+                    return False, self.read_bytes(path)
+            except StorageRefusedError as error:
+                if is_refused:
+                    raise
+                raise StorageError(str(error)) from None  # an earlier try may have created it
             if status_of(refusal) != _CONFLICT or code_of(refusal) == "FileAlreadyExists":
                 return False, None  # it existed, and has been deleted since
             time.sleep(pause * random.uniform(0.5, 1.0))  # another create of this object is running, and may fail
@@ -207,28 +217,28 @@ class ObjectStoreFileIO:
 
     def _put_new(self, path: str, data: bytes) -> Exception | None:
         """Put an object that must not exist. Return the client's refusal, or None."""
-        exists = _obstore().exceptions.AlreadyExistsError
+        client, key = self._client(path), _key(path)
+        has_header = client.creating is not client.usual
 
-        def put(store: Any, key: str) -> Exception | None:
-            client = self._client(path)
-            has_header = client.creating is not client.usual
+        def put(store: Any) -> None:
+            _obstore().put(
+                client.creating if has_header else store,
+                key,
+                data,
+                mode="overwrite" if has_header else "create",
+                use_multipart=False,
+            )
+
+        with object_errors("create", path, self.options), counted_call(self.metrics, self.scheme, "create"):
             try:
-                _obstore().put(
-                    client.creating if has_header else store,
-                    key,
-                    data,
-                    mode="overwrite" if has_header else "create",
-                    use_multipart=False,
-                )
-            except exists as error:
+                client.call(put)  # it must raise a refusal to the client, which notes that it is not the first try
+            except _obstore().exceptions.AlreadyExistsError as error:
                 return error  # type: ignore[no-any-return]
             except Exception as error:
                 if code_of(error) in ("PreconditionFailed", "FileAlreadyExists"):
                     return error
                 raise
             return None
-
-        return self._call("create", path, put)
 
     def writer_slot(self, path: str) -> AbstractContextManager[bool]:
         return nullcontext(False)

@@ -186,6 +186,74 @@ def test_a_refusal_after_a_lost_answer_is_no_refusal(server: ObjectServer) -> No
     assert not isinstance(caught.value, StorageRefusedError) and len(tries) == 2
 
 
+def test_a_refused_look_after_a_lost_answer_is_no_refusal(server: ObjectServer) -> None:
+    """The create was done, but answered 500; the second request finds the object; the key has expired by then."""
+    io, root = opened(server)
+    io.create_exclusive(f"{root}/first", b"")
+    puts: list[str] = []
+
+    def lose(request: Request) -> Answer | None:
+        if request.method == "PUT":
+            puts.append(request.key)
+            return Answer(500, "InternalError", done=True) if len(puts) == 1 else None
+        return Answer(400, "ExpiredToken")
+
+    server.fault = lose
+    with pytest.raises(StorageError, match="the credentials have expired") as caught:
+        io.create_exclusive(f"{root}/snapshot-1", b"1")
+    server.fault = lambda _: None
+    assert len(puts) == 2 and io.read_bytes(f"{root}/snapshot-1") == b"1"
+    assert not isinstance(caught.value, StorageRefusedError)
+
+
+def test_a_refused_look_after_a_refused_create_is_a_refusal(server: ObjectServer) -> None:
+    io, root = opened(server)
+    io.create_exclusive(f"{root}/snapshot-1", b"other")
+    server.fault = lambda request: None if request.method == "PUT" else Answer(400, "ExpiredToken")
+    with pytest.raises(StorageRefusedError, match="the credentials have expired"):
+        io.create_exclusive(f"{root}/snapshot-1", b"1")
+
+
+def test_a_refusal_after_a_lost_answer_to_the_first_request_of_a_client_is_no_first_try(server: ObjectServer) -> None:
+    io, root = opened(server)
+    io.create_exclusive(f"{root}/first", b"")
+    clients._client.cache_clear()  # as after many other buckets: the proof of the bucket stays
+    puts: list[str] = []
+
+    def lose(request: Request) -> Answer | None:
+        if request.method == "PUT":
+            puts.append(request.key)
+            return Answer(500, "InternalError", done=True) if len(puts) == 1 else None
+        return Answer(400, "ExpiredToken")
+
+    server.fault = lose
+    with pytest.raises(StorageError) as caught:
+        io.create_exclusive(f"{root}/snapshot-1", b"1")
+    assert len(puts) == 2 and not isinstance(caught.value, StorageRefusedError)
+
+
+def test_a_refused_look_after_a_lost_answer_to_a_replacement_is_no_refusal(server: ObjectServer) -> None:
+    io, root = opened(server)
+    io.write_bytes(f"{root}/file", b"old")
+    tag = io.read_tagged(f"{root}/file")[1]
+    puts: list[str] = []
+
+    def lose(request: Request) -> Answer | None:
+        if request.method == "PUT":
+            puts.append(request.key)
+            return Answer(500, "InternalError", done=True) if len(puts) == 1 else None
+        return Answer(400, "ExpiredToken") if request.method == "GET" else None
+
+    server.fault = lose
+    if server.dialect == "oss":  # it has no condition for this: the second request replaces the file again
+        assert io.replace_tagged(f"{root}/file", b"new", tag)
+        return
+    with pytest.raises(StorageError) as caught:
+        io.replace_tagged(f"{root}/file", b"new", tag)
+    server.fault = lambda _: None
+    assert io.read_bytes(f"{root}/file") == b"new" and not isinstance(caught.value, StorageRefusedError)
+
+
 def test_a_delete_with_a_lost_connection_is_sent_again(server: ObjectServer, monkeypatch: pytest.MonkeyPatch) -> None:
     io, root = opened(server)
     lost = list[int]()
