@@ -21,9 +21,11 @@ from paimon_core.errors import (
     AlreadyExistsError,
     CommitConflictError,
     CommitUnknownError,
+    CorruptFileError,
     InvalidNameError,
     InvalidOptionError,
     PaimonError,
+    SchemaNotFoundError,
     StorageError,
     StorageRefusedError,
     TableExistsError,
@@ -317,13 +319,13 @@ class SchemaFiles:
             raise TableExistsError(f"The folder of table {identifier} already exists.") from e
 
     def check_renamed(self, path: str) -> None:
-        """Raise `UnsupportedFeatureError` if the folder of a table cannot be renamed. A table that cannot be read can
-        be renamed.
+        """Raise `UnsupportedFeatureError` if the folder of a table cannot be renamed. A table with a damaged schema can
+        be renamed. Raises `StorageError` if a schema cannot be fetched.
         """
         for number in schema_ids(self.io, path):
             try:
                 schema = load_schema(self.io, path, number)
-            except (PaimonError, FileNotFoundError):
+            except (CorruptFileError, SchemaNotFoundError):
                 continue
             check_stays([schema], f"at {path}", "renamed")
 

@@ -87,7 +87,7 @@ def commit_rows(
     moves = now.bucket_moves(executor, f"give rows of {table.name} their buckets")
     assigned = moves.assign(postponed, overwrites=overwrite is not None)
     now.commit_or_abort(assigned, info, overwrite)
-    table.abort(postponed)
+    table.delete_replaced(postponed)
     return assigned
 
 

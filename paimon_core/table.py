@@ -47,7 +47,7 @@ from paimon_core.tracing import span
 
 if TYPE_CHECKING:
     from paimon_core.commit.changes import Overwrite
-    from paimon_core.commit.commit import abort, commit_statistics
+    from paimon_core.commit.commit import abort, commit_statistics, delete_replaced
     from paimon_core.commit.draft import CommitInfo, info_of_once
     from paimon_core.commit.indexed import commit_indexed
     from paimon_core.commit.once import check_not_made
@@ -72,6 +72,7 @@ else:
     check_option_set = ImportedOnCall("paimon_core.store.ddl.option_changes", "check_option_set")
     Overwrite = ImportedOnCall("paimon_core.commit.changes", "Overwrite")
     abort = ImportedOnCall("paimon_core.commit.commit", "abort")
+    delete_replaced = ImportedOnCall("paimon_core.commit.commit", "delete_replaced")
     check_table = ImportedOnCall("paimon_core.commit.same_table", "check_table")
     commit_statistics = ImportedOnCall("paimon_core.commit.commit", "commit_statistics")
     commit_indexed = ImportedOnCall("paimon_core.commit.indexed", "commit_indexed")
@@ -349,8 +350,12 @@ class Table:
         return written_messages(executor.run(job.undone_by(lambda result: self.abort(result.messages))))
 
     def abort(self, messages: Sequence[CommitMessage]) -> None:
-        """Delete the files of messages that were not committed."""
+        """Delete the files of messages that were not committed, with their packs of BLOBs."""
         abort(self.store, messages)
+
+    def delete_replaced(self, messages: Sequence[CommitMessage]) -> None:
+        """Delete the files of messages that were not committed, because other files have their rows."""
+        delete_replaced(self.store, messages)
 
     def truncate(self, info: CommitInfo, predicate: Predicate | None = None) -> Snapshot | None:
         """Remove all rows, or the partitions that satisfy a predicate on partition columns."""

@@ -11,8 +11,8 @@ from paimon_core.errors import InvalidOptionError, StorageError, UnsupportedFeat
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.maintenance import advice, older_readers, storage_check
 from paimon_core.maintenance.orphans import search as orphans
-from paimon_core.maintenance.orphans.packs import find_orphan_packs, remove_orphan_packs
-from paimon_core.maintenance.orphans.search import drop_missing, missing_files, purge
+from paimon_core.maintenance.orphans.packs import find_orphan_packs, purge, remove_orphan_packs
+from paimon_core.maintenance.orphans.search import drop_missing, missing_files
 from paimon_core.maintenance.running import announced
 from paimon_core.maintenance.storage_clock import storage_now
 from paimon_core.object_table import ObjectTable, is_object_table

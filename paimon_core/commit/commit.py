@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 from functools import partial
 from itertools import count
@@ -81,6 +81,7 @@ from paimon_core.spec.paths import data_file_paths
 from paimon_core.spec.snapshot import CommitKind, Snapshot, encode_snapshot
 from paimon_core.spec.statistics import TableStatistics
 from paimon_core.spec.stats import EMPTY_STATS
+from paimon_core.store.blob.references import own_packs
 from paimon_core.store.data.snapshot_ordering import stamped
 from paimon_core.store.features import check_writable
 from paimon_core.store.indexes.index_files import delete_index_files, delete_new_indexes, index_entries
@@ -177,7 +178,18 @@ def commit_statistics(
 
 
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
-    """Delete the files of messages that were not committed. A file that cannot be deleted stays as an orphan."""
+    """Delete the files of messages that were not committed, also the packs of BLOBs of their rows that the same writers
+    made. A file that cannot be deleted stays as an orphan."""
+    packs = [
+        pack for m in messages for pack in own_packs(store.io, store.bucket_dir(m.partition, m.bucket), m.new_files)
+    ]
+    delete_replaced(store, messages)
+    _delete_paths(store, packs)
+
+
+def delete_replaced(store: TableStore, messages: Sequence[CommitMessage]) -> None:
+    """Delete the files of messages that were not committed, because other files have the same rows. Packs of BLOBs
+    stay: the other files name them."""
     _delete_files(store, [(m, f) for m in messages for f in (*m.new_files, *m.new_changelog)])
     delete_new_indexes(store, messages)
     _delete_compacted(store, messages)
@@ -489,9 +501,12 @@ def _delete_files(
 ) -> None:
     """Delete data files with their extra files, except files with a name in `kept`."""
     folders = ((store.bucket_dir(m.partition, m.bucket), f) for m, f in files)
-    for path in (p for folder, file in folders for p in data_file_paths(folder, file)):
-        if path.rpartition("/")[2] in kept:
-            continue
+    paths = (p for folder, file in folders for p in data_file_paths(folder, file))
+    _delete_paths(store, (p for p in paths if p.rpartition("/")[2] not in kept))
+
+
+def _delete_paths(store: TableStore, paths: Iterable[str]) -> None:
+    for path in paths:
         try:
             store.io.delete(path)
         except OSError as error:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import count
 
 from paimon_core.commit.changes import Overwrite
-from paimon_core.commit.commit import abort, commit
+from paimon_core.commit.commit import abort, commit, delete_replaced
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
 from paimon_core.commit.retries import RetryLimits, Tries
@@ -53,7 +53,7 @@ def commit_indexed(
                 raise
             _LOG.debug("Looking up the buckets of %s again: %s", store.name, error, extra=store.log_fields())
         else:
-            abort(store, current.replaced)
+            delete_replaced(store, current.replaced)
             return made
         time.sleep(wait)
         current = rebucket(store, messages, latest_snapshot(store))

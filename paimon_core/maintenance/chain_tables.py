@@ -14,7 +14,7 @@ from paimon_core.commit.publish import Publisher
 from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.expressions.predicate import Or, equals
 from paimon_core.jobs import Job
-from paimon_core.options import CHAIN_TABLE, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
+from paimon_core.options import BLOB_AS_DESCRIPTOR, CHAIN_TABLE, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import is_branch_of_chain
 from paimon_core.scan.read import read_split
 from paimon_core.spec.binary_row import decode_row
@@ -43,7 +43,8 @@ def fill_job(store: TableStore, splits: Sequence[DataSplit]) -> Job[DataSplit, W
 
 def _fill(store: TableStore, full: TableStore, sequence_start: int, split: DataSplit) -> WriteResult:
     writer = open_writer(full, sequence_start=sequence_start)
-    rows = read_split(store, split, [f.name for f in store.schema.fields])
+    described = store.with_options({BLOB_AS_DESCRIPTOR.key: "true"})  # the writer fetches the bytes of descriptors
+    rows = read_split(described, split, [f.name for f in store.schema.fields])
     return WriteResult(tuple(written(writer, rows)))
 
 

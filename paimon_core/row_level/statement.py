@@ -87,7 +87,7 @@ class RowLevelStatement:
         except AlreadyCommittedError as error:
             _LOG.warning("%s", error, extra=self.table.store.log_fields())
             return ()
-        self.table.abort(prepared.unused)
+        self.table.delete_replaced(prepared.unused)
         # A bucket that only lost rows is not compacted.
         compact_after_write(
             self.table, [m for m in committed if m not in prepared.changed], self.executor, overwrites=False

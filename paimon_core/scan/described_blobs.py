@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from paimon_core.errors import DataFileMissingError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import BLOB_AS_DESCRIPTOR
-from paimon_core.store.blob.columns import described_fields, descriptor_fields
-from paimon_core.store.blob.values import DescribedBlobs
+from paimon_core.store.blob.columns import described_fields, descriptor_fields, reads_rows_to_change
+from paimon_core.store.blob.values import MOST_BYTES, DescribedBlobs, is_descriptor
 from paimon_core.store.external.files import check_pack
 from paimon_core.store.table_store import TableStore
 
@@ -22,20 +24,19 @@ else:
     blob_parts = ImportedOnCall("paimon_core.arrow.blob_parts", "blob_parts")
     row_sums = ImportedOnCall("paimon_core.arrow.blob_parts", "row_sums")
 
-_MOST_BYTES = 64 * 2**20  # of values that are fetched at once, except for a single row
-
 
 def with_values(
     store: TableStore, batches: Iterator[pa.RecordBatch], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Replace descriptors by values, in smaller batches if values are large. With `blob-as-descriptor`, descriptors
-    stay.
+    stay. In rows to be written again, descriptors stay in descriptor columns, and where values look like descriptors.
 
-    Raises `InvalidDataError` if the file of a descriptor does not have its value, `NotAllowedError` for packs in
-    folders that the table must not read, `StorageError`.
+    Raises `InvalidDataError` if the file of a descriptor does not have its value, `DataFileMissingError` for a missing
+    pack, `NotAllowedError` for packs in folders that the table must not read, `StorageError`.
     """
     fields = () if store.options[BLOB_AS_DESCRIPTOR] else described_fields(store.schema, store.options)
-    wanted = [f.name for f in fields if f.name in columns]
+    kept = descriptor_fields(store.schema, store.options) if reads_rows_to_change(store.options) else ()
+    wanted = [f.name for f in fields if f.name in columns and f not in kept]
     return _fetched(store, batches, wanted) if wanted else batches
 
 
@@ -43,25 +44,35 @@ def _fetched(
     store: TableStore, batches: Iterator[pa.RecordBatch], described: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     blobs = DescribedBlobs.of(store)
-    check = partial(check_pack, store)
+    check, missing = partial(check_pack, store), partial(_missing, store)
+    again = reads_rows_to_change(store.options)
     elsewhere = {f.name for f in descriptor_fields(store.schema, store.options)}
     for batch in batches:
         for rows in _pieces(batch, blobs, described):
             for name in described:
                 index = rows.schema.get_field_index(name)
                 parts, with_parts = blob_parts(rows.column(index))
-                values = blobs.resolved(parts, None if name in elsewhere else check)
+                values = blobs.resolved(parts) if name in elsewhere else blobs.resolved(parts, check, missing)
+                if again and (alike := is_descriptor(values)).any():
+                    values = pc.if_else(pa.array(alike), parts.cast(values.type), values)
                 rows = rows.set_column(index, rows.schema.field(index), with_parts(values.cast(pa.binary())))
             yield rows
 
 
+def _missing(store: TableStore, path: str) -> DataFileMissingError:
+    return DataFileMissingError(
+        f"File {path} with BLOBs of table {store.name} is missing: it was deleted, or its snapshot expired. Run the "
+        "query again, or roll back to a snapshot that still has its files."
+    )
+
+
 def _pieces(batch: pa.RecordBatch, blobs: DescribedBlobs, described: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Divide the rows into pieces with up to `_MOST_BYTES` of values."""
+    """Divide the rows into pieces with up to `MOST_BYTES` of values."""
     columns = (batch.column(name) for name in described)
     ends = np.cumsum(np.sum([row_sums(c, blobs.sizes(blob_parts(c)[0])) for c in columns], axis=0))
     start = 0
     while start < len(ends):
         before = ends[start - 1] if start else 0
-        end = max(start + 1, int(np.searchsorted(ends, before + _MOST_BYTES, side="right")))
+        end = max(start + 1, int(np.searchsorted(ends, before + MOST_BYTES, side="right")))
         yield batch.slice(start, end - start)
         start = end

@@ -21,6 +21,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField, cheap_field
+from paimon_core.store.blob.columns import form_of_blobs
 from paimon_core.store.data.bucket_files import BucketFiles, read_ahead
 from paimon_core.store.data.row_tracking import readable_fields
 from paimon_core.store.named_files import files_of
@@ -47,7 +48,7 @@ def read_split(
     still be included. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
     if split.branch:
-        store = open_lending_branch(store, split.branch)
+        store = open_lending_branch(store, split.branch).with_options(form_of_blobs(store.options))
     store = read_ahead(store, split.bucket_dir, split.files)
     with files_of(store):
         yield from with_values(store, _with_metadata_columns(store, split, columns, predicate), columns)

@@ -50,6 +50,7 @@ else:
 
 _OF_ALL: tuple[Option[Any], ...] = (BUCKET,)
 _OF_KEYS: tuple[Option[Any], ...] = (MERGE_ENGINE, CHANGELOG_PRODUCER)
+_FUNCTIONS_OF_BLOBS = ("last_value", "last_non_null_value", "first_value", "first_non_null_value")  # none sees bytes
 _ENGINES_WITH_PACKS = ("deduplicate", "partial-update", "first-row")
 _OF_WRITERS: tuple[Option[Any], ...] = (WRITE_ONLY, TARGET_FILE_SIZE, DATA_FILE_PREFIX)
 
@@ -143,8 +144,22 @@ def check_stays(schemas: Iterable[TableSchema], name: str, change: str) -> None:
             )
 
 
+def function_of(column: str, options: TableOptions) -> str | None:
+    """Return the aggregate function that options give a column, None for none."""
+    values = options.values
+    return values.get(f"fields.{column}.aggregate-function") or values.get("fields.default-aggregate-function")
+
+
 def check_packs(schema: TableSchema, options: TableOptions) -> None:
-    """Raise `InvalidOptionError` if the options of a table with a primary key do not go with BLOB columns in packs."""
+    """Raise `InvalidOptionError` if the options of a table with a primary key do not go with its BLOB columns."""
+    for field in schema.fields if schema.primary_keys and options[MERGE_ENGINE] == "partial-update" else ():
+        function = function_of(field.name, options) if holds_blobs(field.type) else None
+        if function is not None and function not in _FUNCTIONS_OF_BLOBS:
+            raise InvalidOptionError(
+                f"The BLOB column {field.name!r} cannot have the aggregate function {function!r}: merges see where a "
+                f"BLOB is, not its bytes. Set 'fields.{field.name}.aggregate-function' to one of "
+                f"{', '.join(_FUNCTIONS_OF_BLOBS)}."
+            )
     packed = packed_columns(schema, options)
     if not packed:
         return

@@ -19,6 +19,7 @@ from paimon_core.row_level.statement import RowLevelStatement
 from paimon_core.row_level.writer import changes_store, write_changes
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.spec.types import DataField
+from paimon_core.store.blob.columns import options_of_change
 from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.store.features import check_seen_whole
 from paimon_core.table import Table
@@ -36,12 +37,16 @@ def check_changed(table: Table, *, replacing: str | None) -> None:
     check_changeable(table.store, replacing=replacing)
 
 
-def rows_to_change(table: Table, where: Where | None, names: Iterable[str], *, is_query: bool = False) -> TableScan:
+def rows_to_change(
+    table: Table, where: Where | None, names: Iterable[str], *, is_query: bool = False, deletes: bool = False
+) -> TableScan:
     """Return the scan of the rows to change, with the place of each row in tables without a key.
 
-    A full scan needs permission only if it `is_query`.
+    A full scan needs permission only if it `is_query`. `deletes`: the rows are not written again.
     """
     options = {} if is_query else {READ_ALLOW_FULL_SCAN.key: "true"}
+    if not deletes:
+        options |= options_of_change(table.schema)
     if table.store.options[DATA_EVOLUTION]:
         options[SCALAR_INDEX_SEARCH_MODE.key] = "full"  # a query for rows to change may skip none
     read = table.with_options(options)

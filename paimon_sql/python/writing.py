@@ -130,7 +130,7 @@ def delete_rows(table: Table, where: Where) -> None:
         return
     rules = delete_rules(table.store, table.latest_snapshot())
     keeps = tuple(f.name for f in table.schema.fields) if table.store.has_primary_key else ()
-    commit_changes(table, rules, _deleted(ChangedRows.of(table), rows_to_change(table, where, keeps)))
+    commit_changes(table, rules, _deleted(ChangedRows.of(table), rows_to_change(table, where, keeps, deletes=True)))
 
 
 def update_rows(table: Table, assignments: Mapping[str, Any], where: Where | None) -> None:

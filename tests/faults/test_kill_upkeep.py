@@ -26,7 +26,8 @@ from paimon_core.maintenance.consumers import clear_consumers
 from paimon_core.maintenance.done_partitions import mark_done
 from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.orphans.job import OrphanSearch
-from paimon_core.maintenance.orphans.search import purge, remove_orphans
+from paimon_core.maintenance.orphans.packs import purge
+from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.partitions import drop_partitions
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import expire_changelogs

@@ -28,7 +28,8 @@ from paimon_core.maintenance.branches import (
 from paimon_core.maintenance.consumers import clear_consumers, reset_consumer
 from paimon_core.maintenance.fast_forward import fast_forward
 from paimon_core.maintenance.orphans.job import OrphanSearch
-from paimon_core.maintenance.orphans.search import in_peace, purge, remove_orphans
+from paimon_core.maintenance.orphans.packs import purge
+from paimon_core.maintenance.orphans.search import in_peace, remove_orphans
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import expire_changelogs, expire_snapshots
 from paimon_core.maintenance.tags import create_tag, delete_tags, rename_tag, replace_tag, taggable_snapshot

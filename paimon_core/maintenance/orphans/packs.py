@@ -19,20 +19,26 @@ from functools import partial
 
 import numpy as np
 
-from paimon_core.errors import CommitConflictError, UnreadableFileError
+from paimon_core.errors import UnreadableFileError
 from paimon_core.io.file_io import FileIO, FileStatus
 from paimon_core.io.side_by_side import batched_side_by_side, missing_paths
+from paimon_core.maintenance.branches import delete_branch
 from paimon_core.maintenance.orphans.file_kinds import FolderKind
-from paimon_core.maintenance.orphans.search import Orphans, SearchedFolder, folders, in_peace
+from paimon_core.maintenance.orphans.search import Orphans, SearchedFolder, folders, in_peace, remove_orphans
 from paimon_core.maintenance.references import branch_stores, versions_of
 from paimon_core.maintenance.release import delete_files
+from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
+from paimon_core.maintenance.tags import delete_tags
 from paimon_core.options import TableOptions
 from paimon_core.spec.paths import UUID, paths_of
 from paimon_core.store.blob.references import PACK, REFERENCES, read_references
+from paimon_core.store.branches import branch_names
+from paimon_core.store.consumers import consumer_files, delete_consumer
 from paimon_core.store.features import packed_columns
 from paimon_core.store.manifests import read_columns, read_manifest_list
 from paimon_core.store.schemas import list_schemas
 from paimon_core.store.table_store import TableStore
+from paimon_core.store.tags import tag_names
 
 _LOG = logging.getLogger(__name__)
 _PACK = re.compile(rf".*{UUID}-\d+{re.escape(PACK)}", re.DOTALL)
@@ -83,14 +89,10 @@ def _old_packs(store: TableStore, older_than: int) -> list[FileStatus]:
     return [file for found in batched_side_by_side(store.io, listed, data) for file in found]
 
 
-def _looked_up_twice(store: TableStore) -> set[str]:
+def _looked_up_twice(store: TableStore) -> set[str] | None:
+    """Return the names of the packs that versions need, None if they changed between the two look-ups."""
     needed = _needed_packs(store)
-    if _needed_packs(store) != needed:
-        raise CommitConflictError(
-            f"The BLOBs that versions of table {store.name} need changed during the search. Nothing was deleted; run "
-            "the statement again when fewer writers are at work."
-        )
-    return needed
+    return needed if _needed_packs(store) == needed else None
 
 
 def _needed_packs(store: TableStore) -> set[str]:
@@ -141,3 +143,21 @@ def _read(io: FileIO, path: str) -> tuple[str, frozenset[str] | None]:
         return path, None
     except UnreadableFileError as error:
         raise _UnsafeError(str(error)) from error
+
+
+def purge(store: TableStore, now: int) -> None:
+    """Delete branches, tags, consumers, changelogs, all snapshots except the latest, and then all orphans, also
+    packs of BLOBs.
+
+    `now` is in epoch milliseconds: older files are deleted, even files of active writers.
+    """
+    for name in branch_names(store):
+        delete_branch(store, name)
+    delete_tags(store, tag_names(store))
+    for consumer_id in consumer_files(store):
+        delete_consumer(store, consumer_id)
+    last_only = Retention(least=1, most=1, older_than=now + 1, limit=2**31 - 1)
+    expire_snapshots(store, last_only, now)
+    expire_changelogs(store, last_only)
+    remove_orphans(store, now)
+    remove_orphan_packs(store, now)

@@ -18,25 +18,19 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, UnreadableFileError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.io.side_by_side import batched_side_by_side, missing_paths
-from paimon_core.maintenance.branches import delete_branch
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan, names_kept_with
 from paimon_core.maintenance.orphans.unknown_tags import possibly_needed
 from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, version_places, versions_of
 from paimon_core.maintenance.release import delete_files
-from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
-from paimon_core.maintenance.tags import delete_tags
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
-from paimon_core.store.branches import branch_names
-from paimon_core.store.consumers import consumer_files, delete_consumer
 from paimon_core.store.external.files import searched_folders
 from paimon_core.store.external.other_folders import is_elsewhere
 from paimon_core.store.manifests import live_files
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.streams import stream_users
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import tag_names
 
 T = TypeVar("T")
 _LOG = logging.getLogger(__name__)
@@ -61,15 +55,16 @@ def find_orphans(store: TableStore, older_than: int) -> Orphans:
     return in_peace(store, lambda: _look(store, older_than))
 
 
-def in_peace(store: TableStore, look: Callable[[], T]) -> T:
-    """Return the result of `look`, taken while no version was created, removed or moved.
+def in_peace(store: TableStore, look: Callable[[], T | None]) -> T:
+    """Return the result of `look`, taken while no version was created, removed or moved. `look` returns None if what it
+    looks for changed meanwhile.
 
     A version that moves, for example from a snapshot to a tag, could otherwise be missed in both places. Raises
     `CommitConflictError` if versions keep changing."""
     for _ in range(_ATTEMPTS):
         before = _places(store)
         found = look()
-        if _places(store) == before:
+        if found is not None and _places(store) == before:
             return found
     raise CommitConflictError(
         f"Snapshots or tags of table {store.name} changed during each search for unneeded files. Nothing was deleted; "
@@ -193,22 +188,6 @@ def _is_partition(folder: str) -> bool:
 
 def _is_bucket(folder: str) -> bool:
     return folder.startswith("bucket-")
-
-
-def purge(store: TableStore, now: int) -> None:
-    """Delete branches, tags, consumers, changelogs, all snapshots except the latest, and then all orphans.
-
-    `now` is in epoch milliseconds: older files are deleted, even files of active writers.
-    """
-    for name in branch_names(store):
-        delete_branch(store, name)
-    delete_tags(store, tag_names(store))
-    for consumer_id in consumer_files(store):
-        delete_consumer(store, consumer_id)
-    last_only = Retention(least=1, most=1, older_than=now + 1, limit=2**31 - 1)
-    expire_snapshots(store, last_only, now)
-    expire_changelogs(store, last_only)
-    remove_orphans(store, now)
 
 
 def missing_files(store: TableStore) -> dict[str, ManifestEntry]:

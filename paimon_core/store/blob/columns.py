@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError, DataFileMissingError
@@ -22,9 +23,28 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, Kind, holds_blobs
-from paimon_core.store.blob.values import descriptors
+from paimon_core.store.blob.values import descriptors, is_descriptor
 from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.table_store import TableStore
+
+# An option of reads, not of tables. The rows that UPDATE and MERGE read are written again, and a writer fetches the
+# bytes of every descriptor. So a value that looks like a descriptor is read as a descriptor of its bytes.
+ROWS_TO_CHANGE = "paimon-sql.rows-to-change"
+
+
+def reads_rows_to_change(options: TableOptions) -> bool:
+    """Return whether rows are read to be written again: values that look like descriptors come as descriptors."""
+    return options.values.get(ROWS_TO_CHANGE) == "true"
+
+
+def options_of_change(schema: TableSchema) -> dict[str, str]:
+    """Return the options of a read of the rows that a statement writes again."""
+    return {ROWS_TO_CHANGE: "true"} if any(holds_blobs(f.type) for f in schema.fields) else {}
+
+
+def form_of_blobs(options: TableOptions) -> dict[str, str]:
+    """Return the options that say in which form a read returns BLOBs, for the branches that it reads, too."""
+    return {key: options.values[key] for key in (BLOB_AS_DESCRIPTOR.key, ROWS_TO_CHANGE) if key in options.values}
 
 
 def blob_file_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
@@ -67,7 +87,8 @@ def blob_column(
         if number < 0:
             yield pa.RecordBatch.from_arrays([pa.nulls(end - start, schema.types[0])], schema=schema)
             continue
-        read = _descriptors if store.options[BLOB_AS_DESCRIPTOR] else BlobFile.read
+        read = BlobFile.read if not reads_rows_to_change(store.options) else _values_to_write
+        read = _descriptors if store.options[BLOB_AS_DESCRIPTOR] else read
         for values in read(files[number], start - starts[number], end - start):
             yield pa.RecordBatch.from_arrays([values], schema=schema)
 
@@ -76,6 +97,18 @@ def _descriptors(file: BlobFile, start: int, count: int) -> Iterator[pa.Array]:
     """Yield descriptors of the values of some rows."""
     starts, lengths = (part[start : start + count] for part in file.spans)
     yield descriptors(file.path, starts, lengths)
+
+
+def _values_to_write(file: BlobFile, start: int, count: int) -> Iterator[pa.Array]:
+    """Yield values of some rows. Those that look like descriptors are descriptors of their bytes."""
+    for values in file.read(start, count):
+        alike = is_descriptor(values)
+        if alike.any():
+            starts, lengths = (part[start : start + len(values)] for part in file.spans)
+            yield pc.if_else(pa.array(alike), descriptors(file.path, starts, lengths), values)
+        else:
+            yield values
+        start += len(values)
 
 
 def _open(store: TableStore, path: str, row_count: int) -> BlobFile:

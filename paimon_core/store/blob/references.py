@@ -8,15 +8,19 @@ version to the last pack. Source: `ManagedBlobReferenceFile`.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable
 
-from paimon_core.errors import CorruptFileError, InvalidDataError, UnsupportedVersionError, is_later
+from paimon_core.errors import CorruptFileError, InvalidDataError, PaimonError, UnsupportedVersionError, is_later
 from paimon_core.indexes.file_index.cursor import ByteCursor, encode_text, int32
 from paimon_core.io.file_io import FileIO
+from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.paths import UUID
 
 PACK, REFERENCES = ".managed.blob", ".blobref"  # endings of names
 _MAGIC, _VERSION = (0x50424C52).to_bytes(4, "big"), 1
+_WRITER = re.compile(rf".*?{UUID}-(?=\d)", re.DOTALL)  # the names of all files of one writer begin with the same text
 _MOST_BYTES = 256 * 2**20
 _LEAST_BYTES = 4  # of a pack: the lengths of its two texts
 
@@ -57,6 +61,23 @@ def read_references(io: FileIO, path: str) -> frozenset[str]:
     `FileNotFoundError`, `StorageError`.
     """
     return decode_references(path, io.read_bytes(path, _MOST_BYTES))
+
+
+def own_packs(io: FileIO, folder: str, files: Iterable[DataFileMeta]) -> list[str]:
+    """Return the packs that the writers of data files in `folder` made for their rows. Packs of other writers, from
+    which descriptors were copied, are left out, and so are packs in a list that cannot be read.
+    """
+    found = set[str]()
+    for file in files:
+        own = _WRITER.match(file.file_name)
+        for name in (e for e in file.extra_files if e.endswith(REFERENCES)):
+            try:
+                named = read_references(io, f"{folder}/{name}")
+            except (PaimonError, OSError):
+                continue
+            names = (path.rpartition("/")[2] for path in named)
+            found.update(f"{folder}/{n}" for n in names if own and n.startswith(own[0]))
+    return sorted(found)
 
 
 class _References(ByteCursor):

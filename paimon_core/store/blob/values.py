@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import byte_lengths, stored_bytes, validity
 from paimon_core.dataclass import dataclass
-from paimon_core.errors import InvalidDataError, NotAllowedError
+from paimon_core.errors import InvalidDataError, NotAllowedError, PaimonError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.io.ranges import read_ranges
@@ -21,7 +21,9 @@ from paimon_core.spec.encodings.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SI
 from paimon_core.store.allowed import DESCRIPTORS, EXTERNAL_PATHS, Allowed
 from paimon_core.store.table_store import TableStore
 
-_UNKNOWN_SIZE = 4 * 2**20  # bytes; the assumed size of a value that reaches to the end of its file
+_PACK = ".managed.blob"
+MOST_BYTES = 64 * 2**20  # of values that are fetched at once, except for a single value
+_UNKNOWN_SIZE = MOST_BYTES  # the assumed size of a value that reaches to the end of its file: it is fetched alone
 _MOST_SIZE = 2**40  # no file is larger; only a damaged descriptor has a larger size
 
 
@@ -49,11 +51,26 @@ class DescribedBlobs:
             sizes[described] = np.where(lengths < 0, _UNKNOWN_SIZE, np.minimum(lengths, _MOST_SIZE))
         return sizes
 
-    def resolved(self, values: pa.Array, check: Callable[[str], None] | None = None) -> pa.Array:
+    def pieces(self, values: pa.Array) -> Iterator[pa.Array]:
+        """Divide values into pieces to fetch at once."""
+        ends, start = np.cumsum(self.sizes(values)), 0
+        while start < len(ends):
+            before = ends[start - 1] if start else 0
+            end = max(start + 1, int(np.searchsorted(ends, before + MOST_BYTES, side="right")))
+            yield values.slice(start, end - start)
+            start = end
+
+    def resolved(
+        self,
+        values: pa.Array,
+        check: Callable[[str], None] | None = None,
+        missing: Callable[[str], PaimonError] | None = None,
+    ) -> pa.Array:
         """Replace descriptors by the bytes to which they refer, as large binaries. Other values stay.
 
         `check` raises an error for a file that must not be read. Raises `InvalidDataError` for an invalid descriptor,
-        or if its file does not exist or is too short; `StorageError`.
+        or if its file does not exist or is too short; `StorageError`. `missing` makes another error for a file that
+        does not exist.
         """
         described = is_descriptor(values)
         if not described.any():
@@ -67,7 +84,8 @@ class DescribedBlobs:
             if check is not None:
                 check(normalize(uri))
             chosen = codes == code
-            found = pc.replace_with_mask(found, chosen, self._read(uri, starts[chosen], lengths[chosen]))
+            read = self._read(uri, starts[chosen], lengths[chosen], missing)
+            found = pc.replace_with_mask(found, chosen, read)
         return pc.replace_with_mask(values.cast(pa.large_binary()), described, found)
 
     def read(self, descriptor: BlobDescriptor) -> bytes:
@@ -77,12 +95,20 @@ class DescribedBlobs:
         found = self._read(descriptor.uri, np.array([descriptor.offset]), np.array([descriptor.length]))
         return bytes(found[0].as_py())
 
-    def _read(self, uri: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> pa.Array:
+    def _read(
+        self,
+        uri: str,
+        starts: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        missing: Callable[[str], PaimonError] | None = None,
+    ) -> pa.Array:
         path = normalize(uri)
         location = self._allowed(path)
         try:
             return read_ranges(self._storage(location), location, starts, lengths)
         except FileNotFoundError as e:
+            if missing is not None:
+                raise missing(path) from e
             raise InvalidDataError(
                 f"A blob descriptor names {without_secrets(path)}, but there is no such file. Restore the file, or "
                 "leave the row out."
@@ -148,10 +174,18 @@ def descriptors(path: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]
     return pc.if_else(pa.array(lengths >= 0), found, None)
 
 
-def check_descriptors(name: str, values: pa.Array) -> None:
-    """Raise `InvalidDataError` if a value of a descriptor column is not a descriptor."""
+def check_descriptors(name: str, values: pa.Array, root: str) -> None:
+    """Raise `InvalidDataError` if a value of a descriptor column is not a descriptor, or if it names a pack of the
+    table in the folder `root`: clean-ups find the packs that BLOB columns name only, so they would delete it."""
     if (validity(values) & ~is_descriptor(values)).any():
         raise InvalidDataError(
             f"Column {name!r} is in 'blob-descriptor-field' and takes blob descriptors only, as sys.path_to_descriptor "
             "makes them."
         )
+    for uri in sorted(files_named(values.drop_null())):
+        path = normalize(uri)
+        if path.endswith(_PACK) and path.startswith(f"{root}/"):
+            raise InvalidDataError(
+                f"Column {name!r} is in 'blob-descriptor-field' and cannot refer to {path}: it has BLOBs of the same "
+                "table, and is deleted with the rows of their own column. Write the bytes to a BLOB column."
+            )

@@ -27,7 +27,7 @@ from paimon_core.options import (
 from paimon_core.spec.kinds import BINARIES, INTEGERS, TEXTS
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, holds_blobs
-from paimon_core.store.features import check_packs, check_single_blobs
+from paimon_core.store.features import check_packs, check_single_blobs, function_of
 
 _DIRECTIVES = {
     "__BLOB_FIELD": BLOB_FIELD,
@@ -36,7 +36,6 @@ _DIRECTIVES = {
 }
 _UNSUPPORTED = "__BLOB_VIEW_FIELD"
 _SEQUENCE_GROUP = re.compile(r"fields\.(?P<columns>.+)\.sequence-group")
-_DEFAULT_FUNCTION = "fields.default-aggregate-function"
 _KEYS = frozenset({*BINARIES, *TEXTS, *INTEGERS, Kind.DECIMAL, Kind.BOOLEAN, Kind.DATE, Kind.TIME})  # of maps of BLOBs
 _BINARIES = BINARIES | {Kind.BLOB}
 _OPTIONS = tuple(_DIRECTIVES.values())
@@ -142,7 +141,7 @@ def _check_keyed(schema: TableSchema, options: TableOptions, blobs: Sequence[str
         for name in (b for b in blobs if group and b in names(group["columns"])):
             raise InvalidOptionError(f"The BLOB column {name!r} cannot order a sequence group, as in {key!r}.")
         for name in (b for b in blobs if group and b in names(ordered) and not options[IGNORE_DELETE]):
-            function = values.get(f"fields.{name}.aggregate-function") or values.get(_DEFAULT_FUNCTION)
+            function = function_of(name, options)
             ignores = values.get(f"fields.{name}.ignore-retract", "").strip().lower() == "true"
             if name not in options[BLOB_DESCRIPTOR_FIELD] and function not in (None, "last_value") and not ignores:
                 raise InvalidOptionError(

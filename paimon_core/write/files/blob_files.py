@@ -49,8 +49,12 @@ class BlobColumnWriter:
         """Add the values of rows. Values that are not marked as `written` stay in older files. Raises
         `InvalidDataError`.
         """
-        if self._blobs is not None:
-            values = self._blobs.resolved(values)
+        for piece in [values] if self._blobs is None else self._blobs.pieces(values):
+            resolved = piece if self._blobs is None else self._blobs.resolved(piece)
+            self._write(resolved, None if written is None else written[: len(piece)])
+            written = None if written is None else written[len(piece) :]
+
+    def _write(self, values: pa.Array, written: NDArray[np.bool_] | None) -> None:
         while len(values):
             file = self._open()
             count = len(values) if self._target is None else file.room(values, self._target)

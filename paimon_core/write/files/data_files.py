@@ -194,8 +194,12 @@ class DataFileWriter:
     def _without_parts(self, part: pa.RecordBatch) -> pa.RecordBatch:
         """Return the columns of the data file. BLOB values are written immediately, so that they are not buffered;
         VECTOR columns with files of their own go to their writer."""
-        for field in self._described:
-            check_descriptors(field.name, part.column(field.name))
+        if self._described and not self._role.stored:
+            new = part
+            if VALUE_KIND in part.schema.names:
+                new = part.filter(pa.array(~is_retract(fixed_values(part.column(VALUE_KIND), np.int8))))
+            for field in self._described:
+                check_descriptors(field.name, new.column(field.name), self._store.root)
         for blob in self._blobs:
             blob.write(part.column(blob.name))
         part = self._packed.packed(part)

@@ -31,8 +31,6 @@ from paimon_core.store.blob.values import DescribedBlobs, descriptors, files_nam
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.files.new_paths import NewPaths
 
-_MOST_BYTES = 64 * 2**20  # of values that are fetched at once, except for a single value
-
 
 class PackWriter:
     """The packs of one column. A pack ends at `blob.target-file-size`, or else at `target` bytes."""
@@ -51,7 +49,7 @@ class PackWriter:
         Raises `InvalidDataError`, `StorageError`.
         """
         stored = values.drop_null()
-        found = [part for some in self._pieces(stored) for part in self._write(self._blobs.resolved(some))]
+        found = [part for some in self._blobs.pieces(stored) for part in self._write(self._blobs.resolved(some))]
         described = pa.concat_arrays(found) if found else pa.array([], pa.binary())
         return pc.replace_with_mask(pa.nulls(len(values), pa.binary()), pa.array(validity(values)), described)
 
@@ -69,15 +67,6 @@ class PackWriter:
         for path in self._paths:
             with suppress(OSError):
                 self._store.io.delete(path)
-
-    def _pieces(self, values: pa.Array) -> Iterator[pa.Array]:
-        """Divide values into pieces of up to `_MOST_BYTES`."""
-        ends, start = np.cumsum(self._blobs.sizes(values)), 0
-        while start < len(ends):
-            before = ends[start - 1] if start else 0
-            end = max(start + 1, int(np.searchsorted(ends, before + _MOST_BYTES, side="right")))
-            yield values.slice(start, end - start)
-            start = end
 
     def _write(self, values: pa.Array) -> Iterator[pa.Array]:
         """Write values that are not NULL. Yield their descriptors."""

@@ -37,6 +37,7 @@ from paimon_core.row_level.rules import (
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.spec.types import Kind
+from paimon_core.store.blob.columns import options_of_change
 from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
@@ -45,7 +46,7 @@ from paimon_sql.spark.jvm.constraints import satisfies
 from paimon_sql.spark.jvm.expressions import column, deciding_columns, is_true
 from paimon_sql.spark.jvm.frames import analyzed, attributes, filter_condition, frame
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.plans import Assignment, Merge, ParsedStatement
+from paimon_sql.spark.jvm.plans import Assignment, Delete, Merge, ParsedStatement
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, latest_table, named_relation
@@ -208,6 +209,8 @@ def open_target(
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}
     if not isinstance(statement, Merge):
         options[READ_ALLOW_FULL_SCAN.key] = "true"  # only queries and the join of a MERGE need permission for it
+    if not isinstance(statement, Delete):
+        options |= options_of_change(table.schema)
     positions = row_position_columns(table.store)
     target = evolved or latest_table(catalog, name, table)
     rows = frame(jvm, session.session, named_relation(catalog, name, target, full, options))

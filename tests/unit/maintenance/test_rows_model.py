@@ -28,7 +28,8 @@ from paimon_core.lsm.strategy import Strategy
 from paimon_core.maintenance.branch_rename import rename_branch
 from paimon_core.maintenance.branches import create_branch, delete_branch
 from paimon_core.maintenance.fast_forward import fast_forward
-from paimon_core.maintenance.orphans.search import purge, remove_orphans
+from paimon_core.maintenance.orphans.packs import purge
+from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.partitions import drop_partitions
 from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import expire_changelogs

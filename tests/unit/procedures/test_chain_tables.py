@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,9 @@ from paimon_core.expressions.predicate import Compare
 from paimon_core.maintenance import chain_tables
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.scan.read import read_split
+from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.types import INT, STRING
+from paimon_core.spec.types import BYTES, INT, STRING, DataType
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import SetOption
 from paimon_core.table import Table
@@ -43,11 +45,11 @@ Row = tuple[str, str, int, str, int]  # region, day, k, v, n
 class Chain:
     """`default.t`, with the branches `full` and `delta`."""
 
-    def __init__(self, warehouse: str) -> None:
+    def __init__(self, warehouse: str, v: DataType = STRING, **options: str) -> None:
         self.catalog = load_catalog({"warehouse": warehouse})
-        columns = fields(region=STRING, day=STRING, k=INT, v=STRING, n=INT, op=STRING)
+        columns = fields(region=STRING, day=STRING, k=INT, v=v, n=INT, op=STRING)
         keys = ["region", "day", "k"]
-        schema = new_table_schema(columns, keys[:2], OPTIONS, primary_keys=keys)
+        schema = new_table_schema(columns, keys[:2], OPTIONS | options, primary_keys=keys)
         self.catalog.create_table(Identifier("default", "t"), schema)
         for name in ("full", "delta"):
             create_branch(self.table("").store, name)
@@ -120,6 +122,19 @@ def test_a_partition_is_full_whatever_becomes_of_its_compaction(chain: Chain, mo
     monkeypatch.setattr(Table, "due_compactions", refuse)
     assert chain.fill("day=20250811") is True
     assert [r[2:] for r in chain.rows("full", day="20250811")] == [(2, "zwei"), (3, "drei"), (1, "b")]
+
+
+def test_a_full_partition_has_the_same_blobs(warehouse: str, tmp_path: Path) -> None:
+    chain = Chain(warehouse, BYTES, **{"blob-field": "v"})
+    secret, upload = tmp_path / "secret", tmp_path / "upload"
+    secret.write_bytes(b"secret")
+    upload.write_bytes(BlobDescriptor(str(secret)).encode())  # the value is bytes that look like a descriptor
+    value: Any = BlobDescriptor(str(upload)).encode()
+    chain.write("delta", [("A", "20250811", 1, value, 1)])
+    before = chain.rows(day="20250811")
+    assert before[0][3:] == (upload.read_bytes(),)
+    assert chain.fill("day=20250811") is True
+    assert chain.rows("full", day="20250811") == before
 
 
 def test_deletes_stay_for_the_partitions_behind(chain: Chain) -> None:

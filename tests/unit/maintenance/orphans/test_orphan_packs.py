@@ -15,7 +15,7 @@ from paimon_core.errors import CommitConflictError, UnreadableFileError
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.maintenance.orphans import packs
-from paimon_core.maintenance.orphans.packs import find_orphan_packs, remove_orphan_packs
+from paimon_core.maintenance.orphans.packs import find_orphan_packs, purge, remove_orphan_packs
 from paimon_core.maintenance.orphans.search import Orphans, remove_orphans
 from paimon_core.maintenance.tags import create_tag, delete_tags
 from paimon_core.store.blob.references import encode_references
@@ -23,7 +23,7 @@ from paimon_core.store.tags import read_tag
 from paimon_core.table import Table
 from tests.support.examples import examples
 from tests.support.histories import FOREVER, expire
-from tests.support.packed import files, new_table, on_disk, packs_of, read, write
+from tests.support.packed import INFO, files, new_table, on_disk, packs_of, read, write
 from tests.support.stored import compact
 
 
@@ -174,12 +174,35 @@ def test_what_others_do_meanwhile(table: Table, monkeypatch: pytest.MonkeyPatch,
     assert calls[0] == (2 if when == 2 else 4)
 
 
+def test_a_write_between_the_look_ups(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, calls = packs._needed_packs, [0]
+
+    def look(store: Any) -> set[str]:
+        calls[0] += 1
+        if calls[0] == 2:
+            write(table, {2: (b"other", None)})
+        return real(store)
+
+    expired(table)
+    monkeypatch.setattr(packs, "_needed_packs", look)
+    assert len(remove_orphan_packs(table.store, FOREVER).paths) == 1
+    assert packs_of(table) == on_disk(table) and calls[0] == 4
+
+
+def test_a_purge_deletes_packs(table: Table) -> None:
+    purge(table.store, FOREVER)
+    assert packs_of(table) == on_disk(table) and read(table) == {1: (b"new", None)}
+    table.truncate(INFO)
+    purge(table.store, FOREVER)
+    assert on_disk(table) == set()
+
+
 def test_a_search_that_never_ends(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter(range(99))
     expired(table)
     before = on_disk(table)
     monkeypatch.setattr(packs, "_needed_packs", lambda _: {str(next(answers))})
-    with pytest.raises(CommitConflictError, match="need changed during the search"):
+    with pytest.raises(CommitConflictError, match="during each search"):
         remove_orphan_packs(table.store, FOREVER)
     assert on_disk(table) == before
 

@@ -123,6 +123,21 @@ def test_what_tables_with_blobs_need() -> None:
             },
             "",
         ),
+        *(
+            (
+                {"merge-engine": "partial-update", "fields.n.sequence-group": "a", "ignore-delete": "true", **function},
+                said,
+            )
+            for function, said in (
+                ({"fields.a.aggregate-function": "max"}, "cannot have the aggregate function 'max': merges see where"),
+                ({"fields.a.aggregate-function": "listagg"}, "'listagg'"),
+                ({"fields.default-aggregate-function": "min"}, "cannot have the aggregate function 'min'"),
+                ({"fields.default-aggregate-function": "min", "fields.a.aggregate-function": "last_value"}, ""),
+                ({"fields.a.aggregate-function": "first_non_null_value"}, ""),
+                ({"fields.a.aggregate-function": "max", "merge-engine": "deduplicate"}, ""),
+                ({"fields.a.aggregate-function": "max", "blob-descriptor-field": "a", "blob-field": ""}, "'max'"),
+            )
+        ),
     ],
 )
 def test_what_tables_with_blobs_and_a_primary_key_need(options: dict[str, str], said: str) -> None:

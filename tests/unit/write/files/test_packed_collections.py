@@ -19,12 +19,12 @@ from paimon_core.scan import described_blobs
 from paimon_core.scan.read import read_split
 from paimon_core.spec.schema import decode_schema, encode_schema
 from paimon_core.spec.types import BYTES, DOUBLE, INT, STRING, CollectionType, DataType, Kind, MapType
+from paimon_core.store.blob import values
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import RenameColumn, apply_changes
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
-from paimon_core.write.files import packs
 from paimon_core.write.writer import open_writer
 from tests.support.evolving import EVOLVES
 from tests.support.examples import examples
@@ -89,8 +89,8 @@ def test_rows_change_as_in_a_model(
     table = new_table(tmp_path_factory.mktemp("t"), **{"blob.target-file-size": "50 b", "file.format": file_format})
     model: dict[int, Row] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packs, "_MOST_BYTES", most_bytes)
-        patch.setattr(described_blobs, "_MOST_BYTES", most_bytes)
+        patch.setattr(values, "MOST_BYTES", most_bytes)
+        patch.setattr(described_blobs, "MOST_BYTES", most_bytes)
         for step, rows in steps:
             before = on_disk(table)
             if step == "compact":

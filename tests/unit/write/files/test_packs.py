@@ -6,31 +6,49 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.commit.written_files import LONG_WRITE
-from paimon_core.errors import CommitConflictError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import (
+    CommitConflictError,
+    DataFileMissingError,
+    InvalidDataError,
+    InvalidOptionError,
+    StorageError,
+    UnsupportedFeatureError,
+)
 from paimon_core.formats.blob import BlobFile
 from paimon_core.io.local import LocalFileIO
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.maintenance.copying import copy_files
+from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
+from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import BYTES, INT
+from paimon_core.store.blob import values
 from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import AddColumn, RemoveOption, SchemaChange, SetOption
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write import key_value
+from paimon_core.write.compaction.job import compaction_job, live_buckets
 from paimon_core.write.files import packs
+from paimon_core.write.files.blob_files import BlobColumnWriter
+from paimon_core.write.files.new_paths import NewPaths
+from paimon_core.write.files.packs import PackWriter
 from paimon_core.write.writer import open_writer
+from paimon_sql.catalog import schema_files
 from paimon_sql.catalog.load import load_catalog
 from tests.support.examples import examples
-from tests.support.executors import TextExecutor
+from tests.support.executors import TextExecutor, run_job
 from tests.support.packed import INFO, Rows, files, new_table, on_disk, packs_of, read, write
 from tests.support.stored import T, compact
 from tests.support.tables import fields
@@ -109,7 +127,7 @@ def test_the_files_of_a_write(tmp_path: Path) -> None:
 
 
 def test_values_that_descriptors_name_are_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packs, "_MOST_BYTES", 5)
+    monkeypatch.setattr(values, "MOST_BYTES", 5)
     table = new_table(tmp_path)
     write(table, {1: (b"one", b"1"), 2: (b"two", None)})
     described = read(Table(table.store.with_options({"blob-as-descriptor": "true"})))
@@ -218,3 +236,109 @@ def test_files_that_rows_name_get_no_other_paths(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedFeatureError, match="cannot be replaced"):
         catalog.stage_replace(T, parted)
     assert catalog.load_table(T).schema.fields == table.schema.fields
+
+
+def test_a_rename_needs_all_schemas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    given = {"bucket": "1", "blob-field": "v", "primary-key": "k"}
+    catalog.create_table(T, new_table_schema(fields(k=INT, v=BYTES), options=given))
+
+    def refuse(*_: object) -> None:
+        raise StorageError("503 Slow Down")
+
+    monkeypatch.setattr(schema_files, "load_schema", refuse)
+    with pytest.raises(StorageError, match="503"):
+        catalog.rename_table(T, replace(T, table="u"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ([SetOption("fields.v.aggregate-function", "max")], "'v' cannot have the aggregate function 'max'"),
+        ([RemoveOption("fields.v.aggregate-function")], "'v' cannot have the aggregate function 'min'"),
+        (
+            [AddColumn(("w",), BYTES, "__BLOB_FIELD"), SetOption("fields.n.sequence-group", "v,w")],
+            "'w' cannot have the aggregate function 'min'",
+        ),
+    ],
+)
+def test_altered_tables_compare_no_descriptors(tmp_path: Path, change: list[SchemaChange], said: str) -> None:
+    catalog = load_catalog({"warehouse": str(tmp_path)})
+    given = {"bucket": "1", "blob-field": "v", "primary-key": "k", "merge-engine": "partial-update"}
+    given |= {"fields.n.sequence-group": "v", "fields.default-aggregate-function": "min", "ignore-delete": "true"}
+    given |= {"fields.v.aggregate-function": "last_value"}
+    catalog.create_table(T, new_table_schema(fields(k=INT, v=BYTES, n=INT), options=given))
+    with pytest.raises(InvalidOptionError, match=said):
+        catalog.alter_table(T, change)
+
+
+def new_messages(table: Table, rows: Rows) -> list[CommitMessage]:
+    writer = open_writer(table.store, sequence_start=table.max_sequence_number() + 1)
+    v, w = (pa.array([r[i] for r in rows.values()], pa.binary()) for i in (0, 1))
+    writer.write(pa.record_batch([pa.array(list(rows), pa.int32()), v, w], names=["k", "v", "w"]))
+    return writer.finish()
+
+
+def test_an_abort_deletes_own_packs_only(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
+    write(table, {1: (b"a", b"b")})
+    write(table, {1: (b"c", None), 2: (b"d", b"e")})
+    before = on_disk(table)
+    table.abort(new_messages(table, {1: (b"x", b"y")}))
+    assert on_disk(table) == before
+    buckets = live_buckets(table.store, table.latest_snapshot(), PartitionFilter(()))
+    compacted = run_job(compaction_job(table.store, buckets, Strategy.FULL))
+    assert compacted
+    table.abort(compacted)  # its files name packs of others
+    assert on_disk(table) == before and packs_of(table) == before
+    replaced = new_messages(table, {3: (b"z", None)})
+    table.delete_replaced(replaced)
+    assert len(on_disk(table) - before) == 1
+
+
+def test_columns_of_descriptors_name_no_packs_of_the_table(tmp_path: Path) -> None:
+    table = new_table(tmp_path, blob_field="w", blob_descriptor_field="v")
+    write(table, {1: (None, b"picture")})
+    own = read(Table(table.store.with_options({"blob-as-descriptor": "true"})))[1][1]
+    with pytest.raises(InvalidDataError, match="'v' is in 'blob-descriptor-field' and cannot refer to .*managed.blob"):
+        write(table, {2: (own, None)})
+    write(table, {2: (own, None)}, kind=3)  # deletes of such rows of other writers
+    other = new_table(tmp_path / "other", blob_field="w", blob_descriptor_field="v")
+    write(other, {2: (own, None)})
+    assert read(other) == {2: (b"picture", None)}
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_whole_files_are_fetched_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keyed: bool) -> None:
+    given = []
+    for i in range(3):
+        (tmp_path / str(i)).write_bytes(bytes([i]) * 100)
+        given.append(BlobDescriptor(str(tmp_path / str(i))).encode())
+    fetched = list[int]()
+    real = values.DescribedBlobs.resolved
+
+    def resolved(self: Any, some: pa.Array, *checks: Any) -> pa.Array:
+        fetched.append(len(some))
+        return real(self, some, *checks)
+
+    monkeypatch.setattr(values.DescribedBlobs, "resolved", resolved)
+    store = new_table(tmp_path).store
+    paths = NewPaths(store, store.bucket_dir(EMPTY_ROW, 0))
+    if keyed:
+        column = PackWriter(store, paths, 1000)
+        column.packed(pa.array([*given, b"a", b"b"]))
+        column.close()
+    else:
+        blobs = BlobColumnWriter(store, store.schema.fields[1], paths, 1000)
+        blobs.write(pa.array([*given, b"a", b"b"]), np.array([True] * 5))
+        assert [f.row_count for f in blobs.roll()] == [5]
+    assert fetched == [1, 1, 1, 2]
+
+
+def test_readers_of_lost_packs_say_what_to_do(tmp_path: Path) -> None:
+    table = new_table(tmp_path)
+    write(table, {1: (b"a", None)})
+    for path in on_disk(table):
+        Path(path).unlink()
+    with pytest.raises(DataFileMissingError, match="was deleted, or its snapshot expired"):
+        read(table)

@@ -1,0 +1,43 @@
+"""UPDATE and MERGE keep BLOBs as they are, also BLOBs that look like descriptors of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
+
+pytestmark = pytest.mark.spark
+
+KINDS = {
+    "keyed": "'primary-key' = 'id', 'bucket' = '1'",
+    "evolved": "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true','deletion-vectors.enabled' = 'true'",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_that_look_like_descriptors(spark: Any, tmp_path: Path, kind: str) -> None:
+    secret, upload = tmp_path / "secret.txt", tmp_path / "upload.png"
+    secret.write_bytes(b"secret")
+    upload.write_bytes(BlobDescriptor(str(secret)).encode())
+    value, given = upload.read_bytes(), f"X'{BlobDescriptor(str(upload)).encode().hex()}'"
+
+    def rows() -> list[tuple[str, bytes | None]]:
+        return [(r.s, r.v and bytes(r.v)) for r in spark.sql("SELECT s, v FROM t ORDER BY id").collect()]
+
+    spark.sql(
+        f"CREATE TABLE t (id INT NOT NULL, s STRING, v BINARY COMMENT '__BLOB_FIELD') TBLPROPERTIES ({KINDS[kind]})"
+    )
+    spark.sql(f"INSERT INTO t VALUES (1, 'a', {given}), (2, 'a', {given}), (3, 'a', X'01'), (4, 'a', NULL)")
+    spark.sql("UPDATE t SET s = 'b' WHERE id <> 4")
+    spark.sql("UPDATE t SET v = CASE WHEN id = 3 THEN X'02' ELSE v END")
+    assert rows() == [("b", value), ("b", value), ("b", b"\x02"), ("a", None)]
+    spark.sql(
+        f"MERGE INTO t USING (SELECT id FROM t) AS o ON t.id = o.id WHEN MATCHED AND t.id = 1 THEN UPDATE SET s = 'c' "
+        f"WHEN MATCHED AND t.id = 3 THEN UPDATE SET v = {given} WHEN MATCHED AND t.id = 4 THEN DELETE"
+    )
+    assert rows() == [("c", value), ("b", value), ("b", value)]
+    spark.sql(f"DELETE FROM t WHERE v = X'{value.hex()}' AND id = 1")  # conditions of DELETE compare the bytes
+    assert rows() == [("b", value), ("b", value)]
