@@ -72,7 +72,7 @@ val found = tables.loadTable(tables.listTables(Array("default")).head)
 println("columns = " + found.columns().map(c => c.name + " " + c.comment).mkString(","))
 
 // a statement that its client cancels: the group's jobs end, and the thread is interrupted
-val slow = "INSERT INTO own SELECT length(reflect('java.lang.Thread', 'sleep', 20000L)) FROM range(0, 8, 1, 2)"
+val slow = "INSERT INTO own SELECT length(reflect('java.lang.Thread', 'sleep', 10000L)) FROM range(0, 2, 1, 2)"
 val insert = connections(0).submit("slow", slow)(_.collect())
 Thread.sleep(3000)
 insert.cancel(true)
