@@ -6,6 +6,7 @@ Names have no case, as in Hive. Source: `HiveCatalog` of Paimon.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from paimon_core.dataclass import dataclass
@@ -104,7 +105,8 @@ class HiveCatalog(RegisteredTables, KeepsViews):
             raise databases.not_dropped(name, self.list_tables(name), self.list_views(name), left)
         drop = partial(self._metastore.change, "drop_database", name, False, False)
         settle(drop, lambda: self._metastore.database(name) is None)
-        self._warehouse.storage(location).delete_empty_dir_below(location.rpartition("/")[0], location)
+        with suppress(OSError):  # the database is dropped
+            self._warehouse.storage(location).delete_empty_dir_below(location.rpartition("/")[0], location)
 
     def list_tables(self, database: str) -> list[str]:
         return self._registry.names(folded("database", database))

@@ -15,6 +15,7 @@ one name, the metastore accepts only one of them. After a crash, the next proces
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -202,7 +203,8 @@ class EntryRegistry(KeptRegistry):
         if schema_ids(io, path):
             self._files(path).drop(path)
         else:
-            io.delete_empty_dir_below(path.rpartition("/")[0], path)
+            with suppress(OSError):  # there is no table in it
+                io.delete_empty_dir_below(path.rpartition("/")[0], path)
 
     def rename(self, source: Identifier, target: Identifier) -> None:
         source, target = named(source), self._new_name(target)

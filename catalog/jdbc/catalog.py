@@ -7,6 +7,7 @@ Source: `JdbcCatalog` of Paimon.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from sqlalchemy import Connection
@@ -96,7 +97,8 @@ class JdbcCatalog(RegisteredTables, KeepsViews, KeepsFunctions):
             for table in self.list_tables(name):
                 self.drop_table(Identifier(name, table), ignore_if_not_exists=True)
         self._rows.write_surely(partial(self._delete_database, name, cascade))
-        self.io.delete_empty_dir_below(self.warehouse, self._folders.database(name))
+        with suppress(OSError):  # the database is dropped
+            self.io.delete_empty_dir_below(self.warehouse, self._folders.database(name))
 
     def _delete_database(self, name: str, cascade: bool, connection: Connection, key: str) -> None:
         rows.delete_database(connection, key, name)

@@ -4,6 +4,7 @@ renamed table under its former name."""
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from paimon_core.iceberg.manifests import read_own_records
 from paimon_core.iceberg.metadata import (
@@ -67,8 +68,9 @@ def clean_former(store: TableStore, root: str) -> None:
     named = [f"{folder}/{HINT}", *(version_path(folder, n) for n in versions), *manifests]
     top = folder.removesuffix("/metadata")
     delete_each_below(store.io, top, named)
-    if store.io.delete_empty_dir_below(top, folder):  # otherwise readers would list a namespace
-        store.io.delete_empty_dir_below(top.rpartition("/")[0], top)
+    with suppress(OSError):  # the files are deleted
+        if store.io.delete_empty_dir_below(top, folder):  # otherwise readers would list a namespace
+            store.io.delete_empty_dir_below(top.rpartition("/")[0], top)
 
 
 def _is_of(store: TableStore, folder: str, root: str, version: int) -> bool:

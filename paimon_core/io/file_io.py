@@ -195,7 +195,8 @@ class FileIO(Protocol):
         """Delete an empty folder below the folder `root`. Return whether it was deleted.
 
         Return False if the folder does not exist or is not empty, if a link below `root` leads to it, and on storages
-        without real folders. Return None, and do nothing, if the storage cannot delete only empty folders."""
+        without real folders. Return None, and do nothing, if the storage cannot delete only empty folders. Raises
+        `StorageError`, as for a missing right or a lost connection."""
 
     def rename_dir(self, source: str, target: str) -> None:
         """Move a folder. Raises `FileExistsError` if the target exists. Not atomic on object stores."""

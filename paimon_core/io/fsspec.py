@@ -23,7 +23,13 @@ from pyarrow import NativeFile
 from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from paimon_core.dataclass import dataclass
-from paimon_core.errors import PaimonError, UnsafeStorageError, UnsupportedFeatureError
+from paimon_core.errors import (
+    PaimonError,
+    StorageError,
+    StorageRefusedError,
+    UnsafeStorageError,
+    UnsupportedFeatureError,
+)
 from paimon_core.io.counted_calls import counted_call
 from paimon_core.io.file_io import (
     AT_ONCE,
@@ -43,7 +49,7 @@ from paimon_core.secrets import SECRET_NAMES
 _MEMORY = "memory"  # it uses fsspec's own rm and mv: they expand patterns, and a rename copies and deletes
 _TIME_KEYS = ("LastModified", "last_modified", "mtime", "modificationTime", "created")
 _SECRET_KEY = re.compile(rf"{SECRET_NAMES}|key|sas|auth|session", re.IGNORECASE)
-_DELETES_EMPTY = frozenset(("sftp", "ssh", "smb", _MEMORY))  # these refuse to delete a folder with content
+_DELETES_EMPTY = frozenset(("sftp", "ssh", _MEMORY))  # these refuse to delete a folder with content
 _MEMORY_LOCK = threading.Lock()  # fsspec's memory store checks for a file and then writes it
 
 
@@ -193,7 +199,13 @@ class FsspecFileIO:
         try:
             with self._errors("delete folder", path):
                 self._fs().rmdir(path)
-        except OSError:  # the folder is not empty, or does not exist
+        except FileNotFoundError:
+            return False
+        except StorageRefusedError:
+            raise
+        except StorageError:  # SFTP has no code for a folder with content
+            if next(self.list(path), None) is None:
+                raise
             return False
         return True
 

@@ -223,16 +223,18 @@ class HdfsFileIO:
             self._call(lambda client: client.delete(self._bare(path), True))
 
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
-        try:
-            with self._errors("delete folder", path):
-                found = self._info(path)
-                return bool(
-                    found is not None
-                    and found.isdir
-                    and self._call(lambda client: client.delete(self._bare(path), False))
-                )
-        except OSError:  # the folder is not empty
-            return False
+        with self._errors("delete folder", path):
+            found = self._info(path)
+            if found is None or not found.isdir:
+                return False
+            try:
+                return bool(self._call(lambda client: client.delete(self._bare(path), False)))
+            except FileNotFoundError:
+                return False
+            except RuntimeError as error:
+                if "PathIsNotEmptyDirectoryException" not in str(error):
+                    raise
+                return False
 
     def rename_dir(self, source: str, target: str) -> None:
         with self._errors("rename", target, source):

@@ -39,6 +39,7 @@ from paimon_core.io.file_io import (
 )
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+_STAYS = frozenset({errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ELOOP})  # no empty folder
 _DELETE_ATTEMPTS = 5
 _SLOT_PATIENCE, _SLOT_POLL = 30.0, 0.002  # seconds
 
@@ -176,8 +177,11 @@ class LocalFileIO:
     def delete_empty_dir_below(self, root: str, path: str) -> bool:
         try:
             delete_empty_dir_below(root, path)
-        except OSError:
-            return False
+        except OSError as error:
+            if isinstance(error, StorageError) or error.errno in _STAYS:
+                return False
+            with storage_errors("delete folder", path):
+                raise
         return True
 
     def rename_dir(self, source: str, target: str) -> None:

@@ -168,4 +168,12 @@ def _delete_empty_folders(store: TableStore, deleted: Iterable[str]) -> None:
     """
     level = {f for p in deleted if (f := p.rpartition("/")[0]).rpartition("/")[2].startswith("bucket-")}
     while level := {f for f in level if f.startswith(f"{store.root}/")}:
-        level = {f.rpartition("/")[0] for f in level if store.io.delete_empty_dir_below(store.root, f)}
+        level = {f.rpartition("/")[0] for f in level if _is_deleted(store, f)}
+
+
+def _is_deleted(store: TableStore, folder: str) -> bool:
+    try:
+        return bool(store.io.delete_empty_dir_below(store.root, folder))
+    except OSError as error:
+        _LOG.warning("Folder %s of table %s stays: %s", folder, store.name, error, extra=store.log_fields())
+        return False

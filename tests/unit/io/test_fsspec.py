@@ -49,6 +49,32 @@ def test_capability_by_scheme() -> None:
     assert {name for name, scheme in SCHEMES.items() if scheme.library == FSSPEC} == {"memory"}
 
 
+@pytest.mark.parametrize("failure", [PermissionError(13, "denied"), ConnectionError("lost"), OSError("Failure")])
+def test_only_an_empty_folder_is_deleted_and_errors_are_raised(
+    failure: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    io, folder = FsspecFileIO("sftp"), "sftp://host/wh/db"
+
+    def fail(*_: object) -> None:
+        raise failure
+
+    io.make_dirs(f"{folder}/table")
+    assert io.delete_empty_dir_below("sftp://host/wh", folder) is False
+    assert io.delete_empty_dir_below("sftp://host/wh", f"{folder}/nothing") is False
+    with monkeypatch.context() as failing:
+        failing.setattr(Denying, "rmdir", fail)
+        if str(failure) == "Failure":  # SFTP says no more of a folder with content
+            assert io.delete_empty_dir_below("sftp://host/wh", folder) is False
+        with pytest.raises(StorageError, match="Cannot delete folder sftp://host/wh/db/table: "):
+            io.delete_empty_dir_below("sftp://host/wh", f"{folder}/table")
+    assert io.delete_empty_dir_below("sftp://host/wh", f"{folder}/table") is True
+
+
+def test_smb_is_not_said_to_delete_only_empty_folders() -> None:
+    """Its client in fsspec expects paths without the protocol and the host."""
+    assert FsspecFileIO("smb").delete_empty_dir_below("smb://host/share", "smb://host/share/db") is None
+
+
 def test_a_storage_without_atomic_create_is_refused() -> None:
     with pytest.raises(UnsafeStorageError, match="snapshot-1.*no atomic create.*'commit.unsafe-storage' = 'true'"):
         FsspecFileIO("sftp").create_exclusive("sftp://host/snapshot/snapshot-1", b"1")

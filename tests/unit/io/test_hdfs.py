@@ -123,6 +123,22 @@ def test_errors_say_what_to_do(node: FakeHdfs, failure: Exception, words: str, r
         assert isinstance(caught.value, StorageRefusedError) is refused and "\n" not in str(caught.value)
 
 
+def test_only_an_empty_folder_is_deleted_and_errors_are_raised(node: FakeHdfs) -> None:
+    io, folder = HdfsFileIO("hdfs://nn:8020"), "hdfs://nn:8020/wh/db"
+    io.write_bytes(f"{folder}/file", b"x")
+    assert io.delete_empty_dir_below("hdfs://nn:8020/wh", folder) is False
+    assert io.delete_empty_dir_below("hdfs://nn:8020/wh", f"{folder}/nothing") is False
+    assert io.delete_empty_dir_below("hdfs://nn:8020/wh", f"{folder}/file") is False
+    io.delete(f"{folder}/file")
+    denied = 'RPCError("org.apache.hadoop.security.AccessControlException", "Permission denied: user=u\\n\\tat x")'
+    for failure in (RuntimeError(denied), RuntimeError(SAFE_MODE), TimeoutError("no answer")):
+        node.failure = failure
+        with pytest.raises(StorageError, match="Cannot delete folder hdfs://nn:8020/wh/db: "):
+            io.delete_empty_dir_below("hdfs://nn:8020/wh", folder)
+    node.failure = None
+    assert io.delete_empty_dir_below("hdfs://nn:8020/wh", folder) is True and not io.exists(folder)
+
+
 def test_a_name_node_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     waits, asked = threading.Event(), threading.Event()
 

@@ -201,6 +201,19 @@ def test_deleting_below_a_folder(tmp_path: Path) -> None:
     assert list(root.iterdir()) == []
 
 
+def test_only_an_empty_folder_is_deleted_and_errors_are_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert not IO.delete_empty_dir_below(str(tmp_path), f"{tmp_path}/a")
+    assert not IO.delete_empty_dir_below(str(tmp_path), f"{tmp_path}/nothing/b")
+
+    def fail(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "rmdir", fail)
+    with pytest.raises(StorageError, match="Cannot delete folder .*/a/b: Permission denied"):
+        IO.delete_empty_dir_below(str(tmp_path), f"{tmp_path}/a/b")
+
+
 def test_deleting_many_files_below_a_folder(tmp_path: Path) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     for folder in (outside, root / "a", root / "b" / "c"):
