@@ -11,7 +11,8 @@ metadata and its index (`_add_chunk`, `_moved_pages`). Footers are Thrift trees 
 (`thrift`), so that fields of later versions survive. Indexes are written after all row groups, as Parquet requires.
 
 This works only if nothing else in the file contains offsets. `_is_plain` checks it: no encryption, no bloom filters, no
-index pages. And the new columns must have the same types as the old columns (`_is_alike`).
+index pages. And the new columns of every row group must be columns of the file, with its types (`_is_alike`): a part
+may shred its VARIANTs in another way than the file does.
 Source: parquet-format, `parquet.thrift`.
 """
 
@@ -27,6 +28,7 @@ import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.dataclass import dataclass
+from paimon_core.errors import InternalError
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import MemoryOutput, OutputFile
 from paimon_core.formats.parquet.data_files import ParquetFileWriter, read_groups
@@ -49,6 +51,7 @@ from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import FileIO, storage_errors
 
 Change = Callable[[int, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+_Path = tuple[bytes, ...]
 _PIECE = 8 * 2**20  # bytes copied at once
 
 # fields of parquet.thrift
@@ -67,7 +70,7 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
     `change` is called for each row group, with the position of its first row, and must return as many rows as it gets.
     The result has statistics of the changed columns.
 
-    Return None, and write nothing, if the bytes of the file cannot be copied: its types differ from the types in new
+    Return None, and leave no file, if the bytes of the file cannot be copied: its types differ from the types in new
     files, or it has bloom filters or encryption. Raises `CorruptFileError`, `StorageError`, `FileNotFoundError`.
     """
     with (
@@ -83,7 +86,7 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
         groups = zip(starts, old_groups, strict=False)
         parts = (_new_part(change(start, rows), request) for start, rows in groups)
         first = next(parts)
-        if not _is_alike(file, first):
+        if not _is_alike(file, row_groups(file)[0], first):
             return None
         with storage_errors("write", target):
             return _write(OutputFile(io, target), _Source(request.path, source), file, chain([first], parts))
@@ -119,11 +122,14 @@ class _Source:
             return bytes_at(self.file, start, length)
 
 
-def _write(output: OutputFile, source: _Source, file: Fields, parts: Iterator[_Part]) -> WrittenFile:
+def _write(output: OutputFile, source: _Source, file: Fields, parts: Iterator[_Part]) -> WrittenFile | None:
     with on_failure(output.abort):
         splice = _Splice(output.sink)
         written = []
         for group, part in zip(row_groups(file), parts, strict=True):
+            if not _is_alike(file, group, part):
+                output.abort()
+                return None
             splice.add_group(group, source, part)
             written.append(part.written)
         splice.finish(file)
@@ -147,12 +153,17 @@ class _Splice:
     def add_group(self, group: Fields, source: _Source, part: _Part) -> None:
         """Add a row group: the chunks of the part, and the source's chunks of the other columns."""
         of_part = _Source(source.path, pa.BufferReader(part.content))
-        new = {_path(c): c for c in column_chunks(row_groups(part.footer)[0])}
+        added = column_chunks(row_groups(part.footer)[0])
+        names = {_path(c)[0] for c in added}
+        new = {_path(c): c for c in added}
+        replaced = [_path(c) for c in column_chunks(group) if _path(c)[0] in names]
+        if sorted(replaced) != sorted(map(_path, added)) or len(new) < len(added):
+            raise InternalError("a row group would get other columns than it has")
         start, chunks = self.offset, []
         for chunk in column_chunks(group):
-            replaced = new.get(_path(chunk))
-            chunks.append(chunk if replaced is None else replaced)
-            self._add_chunk(source if replaced is None else of_part, chunks[-1])
+            is_new = _path(chunk)[0] in names
+            chunks.append(new[_path(chunk)] if is_new else chunk)
+            self._add_chunk(of_part if is_new else source, chunks[-1])
         metas = [chunk_metadata(c) for c in chunks]
         group[CHUNKS] = LIST, Items((STRUCT,), chunks)
         group[_GROUP_BYTES] = I64, sum(m[_BYTES][1] for m in metas)
@@ -196,7 +207,7 @@ def _moved_pages(offset_index: bytes, step: int) -> bytes:
     return encode(index)
 
 
-def _path(chunk: Fields) -> tuple[bytes, ...]:
+def _path(chunk: Fields) -> _Path:
     return tuple(chunk_metadata(chunk)[_PATH][1].values)
 
 
@@ -215,11 +226,32 @@ def _extent(meta: Fields) -> tuple[int, int]:
     return start, start + meta[_STORED][1]
 
 
-def _is_alike(file: Fields, part: _Part) -> bool:
-    """Return whether a file has the columns of a part with the same types."""
+def _is_alike(file: Fields, group: Fields, part: _Part) -> bool:
+    """Return whether a part has the rows of a row group, in columns that the file has with the same types."""
     old, new = _columns(file), _columns(part.footer)
     same = all(name in old and list(map(_type, old[name])) == list(map(_type, new[name])) for name in new)
-    return same and all(map(_is_plain, row_groups(part.footer)))
+    groups = row_groups(part.footer)
+    if not same or len(groups) != 1 or groups[0][_ROWS] != group[_ROWS] or not _is_plain(groups[0]):
+        return False
+    return _has_columns_of(file, group) and _has_columns_of(part.footer, groups[0])
+
+
+def _has_columns_of(file: Fields, group: Fields) -> bool:
+    """Return whether a row group has one chunk for each column of the schema."""
+    leaves = _leaves(file)
+    return len(set(leaves)) == len(leaves) and list(map(_path, column_chunks(group))) == leaves
+
+
+def _leaves(file: Fields) -> list[_Path]:
+    """Return the paths of the columns with values. pyarrow has read the schema before: it is not hostile."""
+    root, *elements = schema_elements(file)
+    leaves, parents = list[_Path](), [_Path()] * _children(root)
+    for element in elements:
+        path = (*parents.pop(), element[_NAME][1])
+        parents += [path] * _children(element)
+        if not _children(element):
+            leaves.append(path)
+    return leaves
 
 
 def _columns(file: Fields) -> dict[bytes, list[Fields]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 from paimon_core.arrow.types import arrow_schema, arrow_type
 from paimon_core.errors import InvalidDataError, InvalidOptionError
 from paimon_core.formats.file_format import ReadRequest
+from paimon_core.formats.parquet.splice import replace_columns
 from paimon_core.formats.registry import format_of_file
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
@@ -164,6 +165,38 @@ def test_limits_of_inference(tmp_path: Path, documents: list[Any], options: dict
     schema = write(tmp_path / "f.parquet", {**INFER, **options}, rows_of(documents))
     assert shape(schema.field("v").type) == expected
     assert [r["v"] for r in read(tmp_path / "f.parquet")] == documents
+
+
+@pytest.mark.parametrize(
+    ("groups", "changed", "copied"),
+    [
+        ([[{"a": 1, "c": "x"}, {"a": 2, "c": "y"}], [{"b": 1, "a": 7}, {"b": 2, "a": 8}]], {"a": 100, "c": "x"}, False),
+        ([[{"a": 1, "c": "x"}, {"a": 2, "c": "y"}], [{"b": "p"}, {"b": "q"}]], {"a": 100, "c": "x"}, False),
+        ([[{"a": 1}, {"a": 2}], [{"a": 3, "b": 4}, {"a": 5, "b": 6}]], {"a": 100}, False),
+        ([[{"a": 1, "b": 2}, {"a": 2, "b": 2}], [{"a": 3}, {"a": 5}]], {"a": 1, "b": 1}, False),
+        ([[{"a": 1}, {"a": 2}], [{"a": 3.5}, {"a": 4.5}]], {"a": 100}, False),
+        ([[{"a": 1}, {"a": 2}], [5, "text"]], {"a": 100}, False),
+        ([[{"a": 1}, {"a": 2}], [{"a": 3}, {"a": 4}]], {"a": 100}, True),
+        ([[{"a": 1}, {"a": 2}], [{"a": 3}, {"a": 4}]], {"b": 100, "a": 1}, False),
+    ],
+)
+def test_other_rows_survive_a_new_value(tmp_path: Path, groups: list[list[Any]], changed: Any, *, copied: bool) -> None:
+    """Each row group of new values has other parts than the file: they are copied only if all are those of the file."""
+    old, new = tmp_path / "old.parquet", tmp_path / "new.parquet"
+    write(old, INFER, *map(rows_of, groups))
+    value = pa.array([variant(changed), variant(groups[0][1])], V)
+
+    def change(start: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch if start else batch.set_column(0, batch.schema.field(0), value)
+
+    request = ReadRequest(str(old), FIELDS[1:2], None, lambda: FIELDS, TableOptions(INFER))
+    written = replace_columns(LocalFileIO(), request, str(new), change)
+    assert ((written is not None), new.exists()) == (copied, copied)
+    if copied:
+        before, after = read(old), read(new)
+        assert [r["v"] for r in after] == [changed, groups[0][1], *groups[1]]
+        assert [r | {"v": None} for r in after] == [r | {"v": None} for r in before]
 
 
 def test_damaged_values_are_refused_by_name(tmp_path: Path) -> None:

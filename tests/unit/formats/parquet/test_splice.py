@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 from paimon_core.arrow.columns import with_values
 from paimon_core.arrow.types import arrow_schema
-from paimon_core.errors import CorruptFileError, PaimonError
+from paimon_core.errors import CorruptFileError, InternalError, PaimonError
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
+from paimon_core.formats.parquet import splice
 from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.footer import column_chunks, read_footer, row_groups
 from paimon_core.formats.parquet.splice import replace_columns
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
@@ -209,3 +211,22 @@ def test_pages_that_are_read_short_are_not_copied(tmp_path: Path) -> None:
         else:
             assert target.read_bytes() == whole  # what was read short was read again
     assert len(counted.moments(Fault.SHORT)) > 10
+
+
+@pytest.mark.parametrize("change", ["missing in the part", "missing in the file", "twice"])
+def test_a_row_group_gets_no_other_columns_than_it_has(tmp_path: Path, change: str) -> None:
+    old, inner = table(10), NESTED.fields
+    write(tmp_path / "old.parquet", [old])
+    write(tmp_path / "part.parquet", [old.select(["r"])], FIELDS[3:4])
+    footers = [read_footer(pa.memory_map(str(tmp_path / f"{n}.parquet")))[0] for n in ("old", "part")]
+    groups = [row_groups(f)[0] for f in footers]
+    chunks = [column_chunks(g) for g in groups]
+    if change == "twice":
+        chunks[1].append(chunks[1][-1])
+    else:
+        del chunks[change == "missing in the part"][-len(inner) if change == "missing in the file" else -1]
+    content = pa.py_buffer((tmp_path / "part.parquet").read_bytes())
+    source = splice._Source("old.parquet", pa.memory_map(str(tmp_path / "old.parquet")))
+    part = splice._Part(content, footers[1], WrittenFile("part.parquet", 0, 10, {}))
+    with pytest.raises(InternalError, match="a row group would get other columns than it has"):
+        splice._Splice(pa.BufferOutputStream()).add_group(groups[0], source, part)
