@@ -135,8 +135,11 @@ class TableStore:
         return TableStore(io, root, schema, TableOptions(schema.options), named, known, branch)
 
     def under(self, schema: TableSchema, branch: str) -> TableStore:
-        """Return the store of the same table or of a branch, with another schema and its options."""
-        return replace(self, schema=schema, options=TableOptions(schema.options), branch=branch)
+        """Return the store of the same table or of a branch, with another schema and its options.
+
+        It reads whole VARIANTs, because fields may have other ids there.
+        """
+        return replace(self, schema=schema, options=TableOptions(schema.options), branch=branch, variant_paths={})
 
     @cached_property
     def paths(self) -> TablePaths:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from paimon_core.maintenance.branches import create_branch
 from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import BIGINT, INT, STRING
-from paimon_core.store.branches import open_branch
+from paimon_core.store.branches import open_branch, open_lending_branch
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, RenameColumn
 from paimon_core.table import Table
@@ -85,3 +86,9 @@ def test_a_column_that_the_branch_alone_got_later(catalog: FileSystemCatalog) ->
     with pytest.raises(InvalidOptionError, match="the branch has other columns"):
         rows(catalog)
     assert rows(catalog, "2") == before
+
+
+def test_parts_of_variants_are_by_the_field_ids_of_one_side(catalog: FileSystemCatalog) -> None:
+    """Fields with the same name may have other ids in a branch: it reads whole VARIANTs."""
+    store = replace(catalog.load_table(T).store, variant_paths={1: (("a",),)})
+    assert open_lending_branch(store, "side").variant_paths == {}
