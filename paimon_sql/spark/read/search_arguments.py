@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -123,14 +124,22 @@ def _check_members(route: _Arguments, *needed: str) -> None:
 
 
 def _limit(route: _Arguments, limit: int) -> int:
-    found = float(route.get("limit", limit))
+    found = _number(route.get("limit", limit))
     if not found.is_integer():
         raise InvalidOptionError(f"The limit {found} of a search in hybrid_search is not a whole number of rows.")
     return int(found)
 
 
 def _weight(route: _Arguments) -> float:
-    return float(route.get("weight", 1.0))
+    return _number(route.get("weight", 1.0))
+
+
+def _number(given: Any) -> float:
+    """Return a number of JSON; infinity for integers out of the range of floats, as for other numbers."""
+    try:
+        return float(given)
+    except OverflowError:
+        return math.inf if given > 0 else -math.inf
 
 
 def _has_vectors(field: DataField) -> bool:
