@@ -83,3 +83,37 @@ def test_statements_that_change_rows_keep_whole_values(spark: Any) -> None:
     assert spark.sql("SELECT id, to_json(v), to_json(w) FROM keyed WHERE id <> 1 ORDER BY id").collect() == before
     changed = spark.sql("SELECT to_json(v), to_json(w) FROM keyed WHERE id = 1").collect()
     assert [tuple(r) for r in changed] == [('{"a":"7","b":2,"more":{"k":[true]},"o":[1]}', "1")]
+
+
+def test_scans_of_different_paths_are_not_reused_for_each_other(spark: Any) -> None:
+    spark.sql(f"CREATE TABLE dotted (v VARIANT) TBLPROPERTIES ({INFER})")
+    spark.sql("""INSERT INTO dotted SELECT parse_json('{"a":{"b":1},"a.b":2,"c":3,"c, v.d":4,"d":5}')""")
+    sums = [
+        f"(SELECT sum(x) FROM (SELECT try_variant_get(v, '{path}', 'int') AS x FROM dotted))"
+        for path in ("$.a.b", '$["a.b"]', '$["c, v.d"]')
+    ]
+    assert tuple(spark.sql(f"SELECT {', '.join(sums)}").collect()[0]) == (1, 2, 4)
+
+
+def test_scans_by_different_options_are_not_reused_for_each_other(spark: Any) -> None:
+    options = "'blob-field' = 'b', 'data-evolution.enabled' = 'true', 'row-tracking.enabled' = 'true'"
+    spark.sql(f"CREATE TABLE pictures (id INT, b BINARY) TBLPROPERTIES ({options})")
+    spark.sql("INSERT INTO pictures VALUES (1, X'01')")
+    found = spark.sql(
+        "SELECT (SELECT max(hex(b)) FROM pictures), "
+        "(SELECT max(hex(b)) FROM pictures WITH ('blob-as-descriptor' = 'true'))"
+    ).collect()[0]
+    assert found[0] == "01" and found[1] != "01"
+
+
+def test_rows_of_a_fallback_branch_with_other_field_ids_are_whole(spark: Any) -> None:
+    spark.sql(f"CREATE TABLE f (id INT, dt STRING) PARTITIONED BY (dt) TBLPROPERTIES ({INFER})")
+    spark.sql("CALL sys.create_branch(table => 'default.f', branch => 'b')")
+    spark.sql("ALTER TABLE f ADD COLUMNS (v VARIANT, w VARIANT)")
+    spark.sql("ALTER TABLE `f$branch_b` ADD COLUMNS (w VARIANT)")
+    spark.sql("ALTER TABLE `f$branch_b` ADD COLUMNS (v VARIANT AFTER dt)")
+    document = """parse_json('{"a":1,"b":2}')"""
+    spark.sql(f"INSERT INTO `f$branch_b` SELECT 1, 'p', {document}, {document}")
+    spark.sql("ALTER TABLE f SET TBLPROPERTIES ('scan.fallback-branch' = 'b')")
+    found = spark.sql("SELECT variant_get(v, '$.a', 'int'), to_json(w) FROM f").collect()
+    assert [tuple(r) for r in found] == [(1, '{"a":1,"b":2}')]

@@ -65,10 +65,10 @@ class PushedRequest:
     """A read of a table, as Spark has pushed it down.
 
     `required` are the columns, `predicate` is the condition that rows must still be checked for, and `parquet_filters`
-    let Spark's Parquet scan skip row groups. `describe` returns the text of a plan for EXPLAIN. If `by_bucket`, Spark
-    may join by bucket, with a partition for each bucket. With `hadoop`, Hadoop's connector reads the objects of a
-    store. `planning` is what Spark's UI shows of the planning. With a `limit`, the query needs so many rows: any, or
-    the first by `first_by`.
+    let Spark's Parquet scan skip row groups. `describe` returns the text of a plan for EXPLAIN. It is for people:
+    `pushed` has all filters and the sample exactly. If `by_bucket`, Spark may join by bucket, with a partition for each
+    bucket. With `hadoop`, Hadoop's connector reads the objects of a store. `planning` is what Spark's UI shows of the
+    planning. With a `limit`, the query needs so many rows: any, or the first by `first_by`.
     """
 
     table: Table
@@ -77,6 +77,7 @@ class PushedRequest:
     predicate: Predicate | None
     parquet_filters: tuple[JavaObject, ...]
     describe: Callable[[Plan], str]
+    pushed: str = ""
     by_bucket: bool = True
     hadoop: HadoopReader | None = None
     planning: Planning = Planning()
@@ -129,7 +130,9 @@ class PaimonScan(Proxy):
     def toString(self) -> str:
         store = self.table.store
         place = f"{store.root} {same_storage(store.io)} schema {store.schema.id}"
-        return f"{type(self).__name__} {self.about} {self.required.json()} {place}"
+        asked = self.request
+        pushed = f"{asked.pushed} {asked.limit} {asked.first_by!r} {store.variant_paths} {store.options!r}"
+        return f"{type(self).__name__} {self.about} {self.required.json()} {place} {pushed}"
 
     def _read(self, plan: Plan) -> None:
         """Replace the plan that the scan reads."""
@@ -295,6 +298,9 @@ class ReducingScan(MergeScan):
         self.result = string_types(to_struct(reduction.fields(self.table.store)))
         self.about = f"{reduction.describe()} of {self.about}"
         self.bucket_key = None  # its rows are partial aggregates
+
+    def toString(self) -> str:
+        return f"{super().toString()} {self.reduction!r}"
 
     def readSchema(self) -> Any:
         return self.jvm.struct_type(self.result)

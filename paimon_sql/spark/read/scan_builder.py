@@ -70,7 +70,7 @@ from paimon_sql.spark.read.scan import (
 )
 from paimon_sql.spark.read.scan_metrics import Planning
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
-from paimon_sql.spark.read.variant_paths import VariantPaths, variant_paths
+from paimon_sql.spark.read.variant_paths import VariantPaths, shown_paths, variant_paths
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.spans import below_caller
 from paimon_sql.spark.types import read_struct, string_types, to_struct
@@ -279,9 +279,8 @@ class PaimonScanBuilder(Proxy):
         follows = derived_filter(self.table.store, conjunction(self.pruning))
         more = "" if follows is None else f", filters of generated columns: {describe(follows)}"
         sample = "" if self.sample is None else ", files from {:g} to {:g} by seed {}".format(*self.sample)
-        by_id = {f.id: f.name for f in self.table.schema.fields}
-        paths = [".".join((by_id[i], *path)) for i, found in (self.variant_paths or {}).items() for path in found]
-        parts = f", parts of VARIANTs: {', '.join(paths)}" if paths else ""
+        paths = shown_paths(self.variant_paths or {}, self.table.schema.fields)
+        parts = f", parts of VARIANTs: {paths}" if paths else ""
         about = f"{seen}{plan.describe(rows=self.shows_rows)}{changes}, pushed filters: {filters}{more}{parts}"
         return f"{about}{sample}{limit}"
 
@@ -353,6 +352,7 @@ class PaimonScanBuilder(Proxy):
             predicate=conjunction(p for _, p in self.of_rows),
             parquet_filters=tuple(e for e, p in known if spark_prunes_soundly(p, fields)),
             describe=self._describe,
+            pushed=repr((self.pruning, self.sample)),
             planning=Planning(round(1000 * self.planned_in), self.shows_rows),
             limit=self.limit,
             first_by=self.order,

@@ -6,6 +6,7 @@ whole. The parts are by field id, as columns have other names in older files.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 
@@ -32,3 +33,12 @@ def keys_of(path: str) -> tuple[str, ...]:
         keys.append(next(g for g in match.groups() if g is not None))
         rest = rest[match.end() :]
     return tuple(keys)
+
+
+def shown_paths(paths: VariantPaths, fields: Iterable[DataField]) -> str:
+    """Return the paths for EXPLAIN, with the names of the columns. Different paths have different texts: keys are
+    quoted unless they have only letters, digits and underscores.
+    """
+    names = {f.id: f.name for f in fields}
+    whole = ((names[number], *path) for number, found in paths.items() for path in found)
+    return ", ".join(".".join(key if re.fullmatch(r"\w+", key) else json.dumps(key) for key in path) for path in whole)

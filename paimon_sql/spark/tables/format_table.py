@@ -195,7 +195,8 @@ class FormatScan(WithoutMetrics):
 
     def toString(self) -> str:
         store = self.table.store
-        return f"{self.description()} {self.required.json()} {store.root} {same_storage(store.io)}"
+        pushed = f"{self.predicate!r} {store.options!r}"
+        return f"{self.description()} {self.required.json()} {store.root} {same_storage(store.io)} {pushed}"
 
     def description(self) -> str:
         kind = write_format(self.table.store.options).extension

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_core.spec.types import BIGINT, VARIANT, DataField, RowType
-from paimon_sql.spark.read.variant_paths import keys_of, variant_paths
+from paimon_sql.spark.read.variant_paths import keys_of, shown_paths, variant_paths
 
 N = DataField(id=9, name="n", type=VARIANT)
 FIELDS = {
@@ -40,3 +40,10 @@ def test_columns_that_are_needed_as_a_whole_have_no_paths() -> None:
     asked = [(("v",), "$.a"), (("v",), "$.b.c"), (("v",), "$.a"), (("w",), "$.a"), (("w",), "$"), (("s", "n"), "$.a")]
     assert variant_paths(asked, FIELDS) == {4: (("a",), ("b", "c"))}
     assert variant_paths([(("gone",), "$.a"), (("id",), "$.a")], FIELDS) == {}
+
+
+def test_different_paths_have_different_texts() -> None:
+    paths = {4: (("a", "b"), ("a.b",), ("x, v.y",), ('"', "é_1"), ("",)), 5: (("a",),)}
+    assert shown_paths(paths, FIELDS.values()) == 'v.a.b, v."a.b", v."x, v.y", v."\\"".é_1, v."", w.a'
+    odd = [DataField(id=4, name="v.a", type=VARIANT)]
+    assert shown_paths({4: (("b",),)}, odd) == '"v.a".b'
