@@ -1,7 +1,8 @@
 """Shred VARIANTs: give parts of values their own columns. `shredded_variants` puts such values together again.
 
 A shape names the parts with columns: a ROW for objects, an ARRAY for arrays, a type for a value, VARIANT for none.
-A part of another type than its shape, and a field that the shape does not name, stay in `value`. Whole numbers and
+A part of another type than its shape, a text that is not UTF-8, and a field that the shape does not name, stay in
+`value`. Whole numbers and
 DECIMALs become one another, if no digit is lost, as Java's do.
 
 Like reassembly, shredding takes a level of the shape at a time, for all rows at once. `_part` gets the places of the
@@ -44,6 +45,11 @@ _WHOLE = {
     Kind.BIGINT: (np.int64, _MOST),
 }
 _FLOATS = {Kind.FLOAT: (variant.FLOAT, "<f4"), Kind.DOUBLE: (variant.DOUBLE, "<f8")}
+# Bytes of UTF-8; RE2 takes a byte as a character. Source: Unicode, "Well-Formed UTF-8 Byte Sequences".
+_UTF8 = (
+    r"\A(?:[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
+    r"|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*\z"
+)
 # The types that Paimon 2.0 shreds and reads.
 SHREDDED_KINDS = frozenset({*_WHOLE, *_FLOATS, Kind.BOOLEAN, Kind.VARCHAR, Kind.DECIMAL})
 
@@ -77,7 +83,7 @@ def _shredded(
     at = ValuePlaces.of(variant.Values(*stored_bytes(values)))
     parts = _Names.of(encoded.dictionary, names).part(at, np.arange(len(at)), len(at), owner, (shape, physical))
     for part in parts:
-        part.validate(full=True)  # texts may be invalid UTF-8
+        part.validate(full=True)
     return parts
 
 
@@ -211,10 +217,23 @@ def _gathered(data: variant_places.Bytes, starts: Numbers, sizes: Numbers) -> va
     return found
 
 
+def _are_utf8(data: variant_places.Bytes, starts: Numbers, sizes: Numbers) -> Mask:
+    """Return a mask of the slices of bytes that are UTF-8."""
+    count = len(starts)
+    slices = _slices(data, starts, sizes, np.arange(count), count, pa.binary())
+    try:
+        slices.view(pa.string()).validate(full=True)
+    except pa.ArrowInvalid:
+        found: Mask = pc.match_substring_regex(slices, _UTF8).to_numpy(zero_copy_only=False)
+        return found
+    return np.ones(count, dtype=np.bool_)
+
+
 def _typed(at: ValuePlaces, rows: Numbers, count: int, shape: DataType) -> tuple[pa.Array, Mask]:
     """Return a column with the values that have the type of a shape without a loss, and a mask of these values."""
     if shape.kind is Kind.VARCHAR:
         starts, sizes, fits = variant_places.texts(at)
+        fits[fits] = _are_utf8(at.data, starts[fits], sizes[fits])
         return _slices(at.data, starts[fits], sizes[fits], rows[fits], count, pa.string()), fits
     if shape.kind is Kind.BOOLEAN:
         fits = np.isin(at.types, (variant.TRUE, variant.FALSE))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ from paimon_core.options import (
 from paimon_core.spec.types import VARIANT, CollectionType, DataField, DataType, Kind, RowType, parse_type
 
 _Path = tuple[str, ...]
-_MOST_LEVELS = 100
+_MOST_LEVELS = 99  # of a column in a file: pyarrow refuses more
+_OF_OBJECT, _OF_ARRAY = 2, 3  # levels of a file for a level of a shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +99,11 @@ def variant_columns(fields: Sequence[DataField], options: TableOptions, first_ro
     if not options[VARIANT_INFERENCE]:
         return VariantColumns({})
     sample = first_rows.slice(0, max(options[VARIANT_INFERENCE_ROWS], 0)).combine_chunks()
-    depth = min(options[VARIANT_INFERENCE_DEPTH], _MOST_LEVELS)
+    depth = min(options[VARIANT_INFERENCE_DEPTH], _MOST_LEVELS // _OF_OBJECT)
     limits = ShapeLimits(options[VARIANT_INFERENCE_WIDTH], depth, options[VARIANT_INFERENCE_SHARE])
-    shapes = inferred_shapes([_at(sample, path) for path in paths], limits)
-    return VariantColumns({p: s for p, s in zip(paths, shapes, strict=True) if s.kind is not Kind.VARIANT})
+    inferred = inferred_shapes([_at(sample, path) for path in paths], limits)
+    shapes = {p: _within(s, _MOST_LEVELS - len(p)) for p, s in zip(paths, inferred, strict=True)}
+    return VariantColumns({p: s for p, s in shapes.items() if s.kind is not Kind.VARIANT})
 
 
 def given_shapes(options: TableOptions) -> dict[str, DataType] | None:
@@ -115,7 +118,24 @@ def given_shapes(options: TableOptions) -> dict[str, DataType] | None:
         raise _invalid(text, str(e)) from e
     if parts is None:
         raise _invalid(text, "it is not a ROW with a field for each VARIANT column")
+    for name, shape in parts.items():
+        if _within(shape, _MOST_LEVELS - 1) != shape:
+            raise _invalid(text, f"column {name!r} would have more than {_MOST_LEVELS} levels in files")
     return parts
+
+
+def _within(shape: DataType, levels: int) -> DataType:
+    """Return a shape of at most so many levels in a file: deeper parts become VARIANT."""
+    if levels < 1:
+        return VARIANT
+    match shape:
+        case RowType(fields=fields) if levels > _OF_OBJECT:
+            return RowType(fields=tuple(replace(f, type=_within(f.type, levels - _OF_OBJECT)) for f in fields))
+        case CollectionType(element=element) if levels > _OF_ARRAY:
+            return CollectionType(Kind.ARRAY, element=_within(element, levels - _OF_ARRAY))
+        case RowType() | CollectionType():
+            return VARIANT
+    return shape
 
 
 def _invalid(text: str, why: str) -> InvalidOptionError:

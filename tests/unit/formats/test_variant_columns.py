@@ -167,6 +167,97 @@ def test_limits_of_inference(tmp_path: Path, documents: list[Any], options: dict
     assert [r["v"] for r in read(tmp_path / "f.parquet")] == documents
 
 
+def nested(levels: int, kind: str, leaf: Any) -> Any:
+    for i in range(levels):
+        leaf = {"k": leaf} if kind == "objects" or (kind == "mixed" and i % 2) else [leaf]
+    return leaf
+
+
+@pytest.mark.parametrize("kind", ["objects", "arrays", "mixed"])
+@pytest.mark.parametrize("levels", [32, 33, 39, 40, 48, 49, 60])
+@pytest.mark.parametrize("depth", ["1000"])
+def test_files_have_no_more_levels_than_are_read(tmp_path: Path, kind: str, levels: int, depth: str) -> None:
+    """The VARIANT in a ROW is a level deeper than the column."""
+    documents = [nested(levels, kind, 7), nested(levels, kind, "x"), nested(levels, kind, 7)]
+    rows = rows_of(documents)
+    schema = write(tmp_path / "f.parquet", {**INFER, "variant.shredding.maxSchemaDepth": depth}, rows)
+    assert shape(schema.field("v").type) != "whole" != shape(schema.field("s").type.field("n").type)
+    plain = tmp_path / "plain.parquet"
+    write(plain, {}, rows)
+    assert read(tmp_path / "f.parquet") == read(plain)
+
+
+@pytest.mark.parametrize("around", [90, 95, 96, 97])
+def test_rows_around_a_variant_count_as_levels(tmp_path: Path, around: int) -> None:
+    inner = DataField(id=0, name="n", type=VARIANT)
+    document: Any = variant({"a": {"b": 1, "c": [2]}})
+    for i in range(around):
+        inner, document = DataField(id=i, name="n", type=RowType(fields=(inner,))), {"n": document}
+    path, fields = tmp_path / "f.parquet", (inner,)
+    rows = pa.table([pa.array([document], arrow_schema(fields).field(0).type)], schema=arrow_schema(fields))
+    writer = format_of_file(path.name).open_writer(LocalFileIO(), str(path), fields, TableOptions(INFER))
+    writer.write(rows)
+    writer.close()
+    request = ReadRequest(str(path), fields, None, lambda: fields, TableOptions({}))
+    found = pa.Table.from_batches(format_of_file(path.name).read(LocalFileIO(), request), arrow_schema(fields))
+    assert _decoded(found.to_pylist()[0]) == _decoded({"n": document})
+    assert ("typed_value" in str(pq.read_schema(path))) == (around <= 95)
+
+
+@pytest.mark.parametrize(("kind", "most"), [("objects", 48), ("arrays", 32)])
+def test_a_schema_of_the_option_names_no_deeper_parts_than_are_read(tmp_path: Path, kind: str, most: int) -> None:
+    rows = rows_of([nested(most, kind, 7)])
+    schema = write(tmp_path / "f.parquet", given(v=nested(most, kind, "BIGINT")), rows)
+    assert shape(schema.field("v").type) == nested(most, kind, "int64")
+    assert [r["v"] for r in read(tmp_path / "f.parquet")] == [nested(most, kind, 7)]
+    for levels in (most + 1, most + 10):
+        with pytest.raises(
+            InvalidOptionError,
+            match=r"^Option 'variant.shreddingSchema' cannot be .*: column 'v' would have more than 99 levels in files",
+        ):
+            format_of_file("f.parquet").check(FIELDS, TableOptions(given(v=nested(levels, kind, "BIGINT"))))
+
+
+@pytest.mark.parametrize("options", [INFER, given(v={"t": "STRING", "l": ["STRING"]}), given(v="STRING"), {}])
+def test_texts_that_are_no_utf8_stay_in_the_value(tmp_path: Path, options: dict[str, str]) -> None:
+    """They are written and read as they are, as without the option."""
+    metadata, texts = (
+        encode_metadata(["l", "t"]),
+        [t.encode() for t in ("", "a", "é", "日本", "\U0001f600", "\U0010ffff")],
+    )
+    texts += [
+        b"\xff",
+        b"a\x80",
+        b"\xc0\xaf",
+        b"\xe0\x80\x80",
+        b"\xed\xa0\x80",
+        b"\xf4\x90\x80\x80",
+        b"\xe6\x97",
+        b"\n\xff\n",
+    ]
+    texts += [("é" * 100).encode() + b"\xc3", ("é" * 100).encode()]
+    values = [_text(t) for t in texts]
+    array = [b"\x03\x01" + b"\0" + bytes([len(v)]) + v for v in map(_text, texts[:-2])]
+    values += [b"\x02\x01\x01\x00" + bytes([len(t)]) + t for t in values[:-2]] + array
+    column = [{"value": v, "metadata": metadata} for v in values]
+    rows = pa.table([pa.array(column, V)], names=["v"])
+    path, fields = tmp_path / "f.parquet", FIELDS[1:2]
+    writer = format_of_file(path.name).open_writer(LocalFileIO(), str(path), fields, TableOptions(options))
+    for run in (
+        (rows.slice(0, 3), rows.slice(3, 12), rows.slice(15)) if options is not INFER else (rows.slice(16), rows)
+    ):
+        writer.write(run)
+    writer.close()
+    request = ReadRequest(str(path), fields, None, lambda: fields, TableOptions({}))
+    found = pa.Table.from_batches(format_of_file(path.name).read(LocalFileIO(), request), arrow_schema(fields))
+    assert found.column(0).to_pylist() == (column if options is not INFER else column[16:] + column)
+
+
+def _text(content: bytes) -> bytes:
+    head = bytes([1 | len(content) << 2]) if len(content) < 64 else b"\x40" + len(content).to_bytes(4, "little")
+    return head + content
+
+
 @pytest.mark.parametrize(
     ("groups", "changed", "copied"),
     [
