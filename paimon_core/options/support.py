@@ -30,6 +30,7 @@ from paimon_core.options.option import (
     stats_mode,
     takes_blanks,
 )
+from paimon_core.options.reading import SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
 from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.options.table import TABLE_OPTIONS
 
@@ -278,6 +279,11 @@ NEW = tuple(f for f in WRITE if f.key != "type")
 def may_be_shredded(options: TableOptions) -> bool:
     """Return whether files may have a column per key of a MAP, which Spark's own scan cannot read."""
     return any(k.endswith(".map.storage-layout") and v.strip().lower() == _SHREDDED for k, v in options.values.items())
+
+
+def may_skip_files(options: TableOptions) -> bool:
+    """Return whether queries skip files that are lost or damaged, so that metadata may count too many rows."""
+    return options[SCAN_IGNORE_LOST] or options[SCAN_IGNORE_CORRUPT]
 
 
 def unsupported_values(

@@ -25,8 +25,8 @@ from paimon_core.errors import CorruptFileError, DataFileMissingError, Unsupport
 from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.formats.registry import format_name
 from paimon_core.lazy import ImportedOnCall
-from paimon_core.options import READ_ALLOW_FULL_SCAN, SCAN_IGNORE_CORRUPT, SCAN_IGNORE_LOST
-from paimon_core.options.support import may_be_shredded
+from paimon_core.options import READ_ALLOW_FULL_SCAN
+from paimon_core.options.support import may_be_shredded, may_skip_files
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.files import keys_asked_for
@@ -208,7 +208,7 @@ def _has_raw_columns(store: TableStore, request: ScanRequest) -> bool:
     return (
         not request.derived.is_log
         and schema.field_by_name.keys() >= set(request.columns)
-        and not (options[SCAN_IGNORE_LOST] or options[SCAN_IGNORE_CORRUPT])
+        and not may_skip_files(options)
         and not may_be_shredded(options)
         and not _has_nanoseconds(schema)
         and not any(f.name in request.columns for f in described_fields(schema, options))

@@ -4,7 +4,7 @@ order in which the files of a split give their rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -43,7 +43,8 @@ class Order:
     nulls_first: bool = True
 
     def describe(self) -> str:
-        return f"{self.column} {'DESC' if self.descending else 'ASC'}"
+        nulls = "FIRST" if self.nulls_first else "LAST"
+        return f"{self.column} {'DESC' if self.descending else 'ASC'} NULLS {nulls}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class _Extent:
 class _Part:
     """Files of the split with the index `split` that are read together. Their result has `rows` rows or more.
 
-    `is_raw`: it is one file, and the number is exact."""
+    `is_raw`: it is one file, and the number is exact. Else it is the whole split, with its files of postponed rows."""
 
     split: int
     files: tuple[DataFileMeta, ...]
@@ -116,14 +117,14 @@ def sample_of_files(store: TableStore, plan: Plan, low: float, high: float, seed
         digest = blake2b(f"{seed} {name}".encode(), digest_size=4).digest()
         return low <= int.from_bytes(digest, "big") / _NUMBERS < high
 
-    def is_whole(split: DataSplit) -> bool:
-        return split.needs_merge or split.kind is not SplitKind.ROWS or store.options[DATA_EVOLUTION]
+    def parts() -> Iterable[_Part]:
+        for i, split in enumerate(plan.splits):
+            if split.needs_merge or split.kind is not SplitKind.ROWS or store.options[DATA_EVOLUTION]:
+                yield _Part(i, (*split.files, *split.before), 0, is_raw=False)
+            else:
+                yield from (_Part(i, (file,), 0, is_raw=True) for file in split.files)
 
-    kept = {
-        i: [f for f in split.files if is_kept((split.files[0] if is_whole(split) else f).file_name)]
-        for i, split in enumerate(plan.splits)
-    }
-    return _with_files(plan, kept)
+    return _with_parts(plan, (p for p in parts() if is_kept(p.files[0].file_name)))
 
 
 def first_rows(store: TableStore, plan: Plan, count: int) -> Plan:
@@ -132,14 +133,14 @@ def first_rows(store: TableStore, plan: Plan, count: int) -> Plan:
     Return the same plan if metadata does not decide."""
     if not plan.exact:
         return plan
-    kept, rows = dict[int, list[DataFileMeta]](), 0
+    kept, rows = list[_Part](), 0
     for part in _parts(store, plan):
         if rows >= count:
             break
         if part.rows:
-            kept.setdefault(part.split, []).extend(part.files)
+            kept.append(part)
             rows += part.rows
-    return _with_files(plan, kept) if rows >= count else plan
+    return _with_parts(plan, kept) if rows >= count else plan
 
 
 def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
@@ -150,19 +151,19 @@ def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
     if not plan.exact or field is None or not has_sql_order(field) or any(s.branch for s in plan.splits):
         return plan
     by_partition, stats = order.column in store.schema.partition_keys, FileStats(store, frozenset((order.column,)))
-    extents = list[tuple[_Part, _Extent]]()
+    extents = list[tuple[_Part, _Extent | None]]()
     for part in _parts(store, plan):
+        extent = None
         if by_partition:
-            extents.append((part, _of_partition(store, plan.splits[part.split], part, order)))
+            extent = _of_partition(store, plan.splits[part.split], part, order)
         elif part.is_raw:
             (file,) = part.files
-            extents.append((part, _extent(stats.of(file).get(order.column, UNKNOWN), file, part.rows, order)))
-    limit = _reached((extent for _, extent in extents), order, count)
+            extent = _extent(stats.of(file).get(order.column, UNKNOWN), file, part.rows, order)
+        extents.append((part, extent))
+    limit = _reached((e for _, e in extents if e is not None), order, count)
     if limit is None:
         return plan
-    late = {(p.split, f.file_name) for p, extent in extents if _comes_after(extent, limit, order) for f in p.files}
-    kept = {i: [f for f in s.files if (i, f.file_name) not in late] for i, s in enumerate(plan.splits)}
-    return _with_files(plan, kept)
+    return _with_parts(plan, (p for p, extent in extents if extent is None or not _comes_after(extent, limit, order)))
 
 
 def least_rows(store: TableStore, split: DataSplit) -> int:
@@ -190,7 +191,7 @@ def _parts(store: TableStore, plan: Plan) -> Iterable[_Part]:
     """Yield the single files of splits with a known number of rows, and the other splits as a whole."""
     for i, split in enumerate(plan.splits):
         if split.result_count is None:
-            yield _Part(i, split.files, least_rows(store, split), is_raw=False)
+            yield _Part(i, (*split.files, *split.before), least_rows(store, split), is_raw=False)
         else:
             yield from (_Part(i, (file,), _rows(split, file), is_raw=True) for file in split.files)
 
@@ -236,15 +237,18 @@ def _comes_after(extent: _Extent, limit: Any, order: Order) -> bool:
     return bool(extent.first < limit if order.descending else extent.first > limit)
 
 
-def _with_files(plan: Plan, kept: Mapping[int, Sequence[DataFileMeta]]) -> Plan:
-    """Return the plan with only the files `kept`, which lists them by the index of their split."""
-    splits = ((s, kept.get(i, ())) for i, s in enumerate(plan.splits))
-    return replace(plan, splits=tuple(_with(s, files) for s, files in splits if files))
+def _with_parts(plan: Plan, kept: Iterable[_Part]) -> Plan:
+    """Return the plan with only the parts `kept`, which are in the order of the plan."""
+    by_split: dict[int, list[_Part]] = {}
+    for part in kept:
+        by_split.setdefault(part.split, []).append(part)
+    return replace(plan, splits=tuple(_with(plan.splits[i], parts) for i, parts in by_split.items()))
 
 
-def _with(split: DataSplit, files: Sequence[DataFileMeta]) -> DataSplit:
-    if len(files) == len(split.files):
+def _with(split: DataSplit, parts: Sequence[_Part]) -> DataSplit:
+    """Return a split with only some of its parts."""
+    if not parts[0].is_raw or len(parts) == len(split.files):
         return split
+    files = tuple(f for p in parts for f in p.files)
     names = {f.file_name for f in files}
-    deletions = tuple(d for d in split.deletions if d.vector.data_file in names)
-    return replace(split, files=tuple(files), deletions=deletions)
+    return replace(split, files=files, deletions=tuple(d for d in split.deletions if d.vector.data_file in names))

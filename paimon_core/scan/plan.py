@@ -45,6 +45,7 @@ from paimon_core.options import (
     SPLIT_OPEN_FILE_COST,
     SPLIT_TARGET_SIZE,
 )
+from paimon_core.options.support import may_skip_files
 from paimon_core.scan.counted import counted_groups
 from paimon_core.scan.postponed import partitions_with_postponed_rows, postponed_splits
 from paimon_core.scan.pruning.files import FileFilter
@@ -99,7 +100,7 @@ class Plan:
     """The plan of a scan.
 
     `files_total` counts the files in the manifests that were read. `exact`: every row of the splits satisfies the
-    predicate."""
+    predicate, and a reader skips no file, so that metadata may count rows."""
 
     table: str
     snapshot: Snapshot | None
@@ -194,7 +195,7 @@ def plan_scan(
         manifests_total=len(manifests),
         manifests_read=len(read),
         files_total=total + (sum(int((m.buckets[rows] < 0).sum()) for m, rows in live) if postponed else 0),
-        exact=given is None or columns(given) <= frozenset(partition_keys),
+        exact=(given is None or columns(given) <= frozenset(partition_keys)) and not may_skip_files(store.options),
     )
 
 

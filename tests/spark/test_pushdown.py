@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -172,6 +173,35 @@ def test_merges_stop_behind_the_first_rows(spark: Any) -> None:
     query = "SELECT k, n, pt FROM t ORDER BY k, n, pt LIMIT 9"
     assert rows_read(spark, query)[0] == [(499, n, n // 2) for n in range(4)]
     spark.catalog.dropTempView("plain")
+
+
+def test_scans_that_read_other_files_are_not_the_same(spark: Any) -> None:
+    """Spark reads once what two equal scans read: these have as many files of the same size."""
+    spark.sql(
+        "CREATE TABLE t (k INT, v INT)"
+        " TBLPROPERTIES ('primary-key' = 'k', 'bucket' = '2', 'bucket-function.type' = 'mod')"
+    )
+    spark.sql("INSERT INTO t VALUES (0, 1), (1, 1)")
+    for more in ("", ", 'scan.ignore-lost-files' = 'true'"):
+        parts = [f"SELECT DISTINCT k + v FROM t WITH ('scan.bucket' = '{bucket}'{more})" for bucket in (0, 1)]
+        assert sorted(spark.sql(" UNION ALL ".join(parts)).collect()) == [(1,), (2,)], more
+    spark.sql("CREATE TABLE u (a INT)")
+    for value in ("1", "NULL"):
+        spark.sql(f"INSERT INTO u VALUES ({value})")
+    tops = [f"(SELECT a FROM u ORDER BY a NULLS {nulls} LIMIT 1)" for nulls in ("FIRST", "LAST")]
+    assert sorted(spark.sql(" UNION ALL ".join(tops)).collect(), key=str) == [(1,), (None,)]
+
+
+def test_lost_files_do_not_count(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT, p INT) PARTITIONED BY (p)")
+    for p in range(3):
+        spark.sql(f"INSERT INTO t VALUES (1, {p}), (2, {p})")
+    (lost,) = spark.sql("SELECT file_path FROM t$files WHERE partition LIKE '%0%'").first()
+    Path(str(lost).removeprefix("file:")).unlink()
+    asked = "FROM t WITH ('scan.ignore-lost-files' = 'true')"
+    assert spark.sql(f"SELECT count(*), min(p) {asked}").first() == (4, 1)
+    assert spark.sql(f"SELECT p {asked} ORDER BY p, k LIMIT 2").collect() == [(1,), (1,)]
+    assert [spark.sql(f"SELECT * {asked} LIMIT {n}").toPandas().shape[0] for n in (1, 2, 4, 5)] == [1, 2, 4, 4]
 
 
 def test_workers_aggregate_what_they_merge(spark: Any) -> None:

@@ -52,9 +52,9 @@ def _splits_of_java(history: History, position: Position) -> int:
 def _packed_rows(history: History, snapshot_id: int) -> tuple[object, ...]:
     store = history.store
     step = history.rows(snapshot_id)  # of the same levels
-    kept = {f.file_name for s in step.splits for f in s.files}
+    kept = {f.file_name for s in step.splits for f in (*s.files, *s.before)}
     plan = plan_scan(store, step.snapshot)
-    return tuple(s for s in plan.splits if any(f.file_name in kept for f in s.files))
+    return tuple(s for s in plan.splits if any(f.file_name in kept for f in (*s.files, *s.before)))
 
 
 def _buckets(step: Step) -> int:

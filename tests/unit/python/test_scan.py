@@ -214,3 +214,16 @@ def test_a_scan_imports_neither_pandas_nor_sqlglot(table: PaimonTable, tmp_path:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "1 []\n"
+
+
+def test_lost_files_do_not_count(lake: PaimonCatalog, tmp_path: Path) -> None:
+    """A limit and a count are of the rows that can be read."""
+    made = lake.create_table("shop.lost", pa.schema([("k", pa.int32())]), options={"scan.ignore-lost-files": "true"})
+    for k in (1, 2, 3):
+        made.append(pa.table({"k": pa.array([k, k], pa.int32())}))
+    first, *_ = made.scan().plan()[0].split.files
+    next(tmp_path.rglob(first.file_name)).unlink()
+    assert made.scan().count() == made.scan().to_arrow().num_rows == 4
+    for limit in range(6):
+        asked = made.scan(limit=limit)
+        assert asked.count() == asked.to_arrow().num_rows == min(limit, 4)

@@ -53,6 +53,17 @@ def test_rows_to_be_merged_are_not_counted(tmp_path: Path) -> None:
     assert answer(store, COUNT) is None
 
 
+@pytest.mark.parametrize("option", ["scan.ignore-lost-files", "scan.ignore-corrupt-files"])
+def test_rows_that_may_be_lost_are_not_counted(tmp_path: Path, option: str) -> None:
+    store = new_store(tmp_path, partition="p")
+    Table(store).commit([message(store, data_file(store, 1, 5, rows=5), p=1)], info())
+    asked = (COUNT, LOW, HIGH, Aggregate("max", "p"))
+    assert answer(store, *asked) == [(5, 1, 5, 1)]
+    lenient = store.with_options({option: "true"})
+    assert [answer(lenient, one) for one in asked] == [None] * 4
+    assert answer(lenient, groups=("p",)) is None
+
+
 def test_rows_in_memory() -> None:
     content = pa.table({"k": [3, 1, None], "p": ["b", "a", "b"], "f": [1.0, 2.0, 3.0], "l": [[1], [2], None]})
     found = aggregate_rows(content, (), (COUNT, Aggregate("count", "k"), LOW, HIGH, Aggregate("max", "p")))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from paimon_core.scan.first_rows import FirstRows
 from paimon_core.scan.limits import Order, first_rows, has_sql_order, least_rows, top_rows
 from paimon_core.scan.plan import Plan
 from paimon_core.spec.manifest import DataFileMeta
+from paimon_core.spec.split import SplitKind
 from paimon_core.spec.stats import EMPTY_STATS, ColumnStats, encode_stats
 from paimon_core.spec.types import INT, DataField, parse_type
 from paimon_core.store.table_store import TableStore
@@ -132,6 +134,51 @@ def test_the_first_rows_by_partition_are_in_few_partitions(tmp_path: Path, desce
     wanted = {3 if descending else 1, None}
     assert {p for p in parts if any(s.partition == message(store, p=p).partition for s in nulls_first.splits)} == wanted
     assert first_rows(store, plan, 9).files_kept == 2
+
+
+def postponed(store: TableStore, *partitions: int) -> Plan:
+    """Return a plan with 10 rows in every partition from 0 to 3; rows of `partitions` wait for a bucket."""
+    for p in range(4):
+        Table(store).commit([message(store, data_file(store, 0, 9, rows=10, file_name=f"{p}.parquet"), p=p)], info())
+    plan, waiting = planned(store), {message(store, p=p).partition for p in partitions}
+    kind = {"kind": SplitKind.POSTPONED, "needs_merge": True}
+    splits = (replace(s, files=(), before=s.files, **kind) if s.partition in waiting else s for s in plan.splits)
+    return replace(plan, splits=tuple(splits))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_partitions_with_only_postponed_rows_are_kept(tmp_path: Path, descending: bool) -> None:
+    """Such a split has no files except those of its postponed rows."""
+    store = new_store(tmp_path, primary_key="p,k", partition="p", bucket="1")
+    plan = postponed(store, 0, 3)
+    by_partition = top_rows(store, plan, Order("p", descending), 1)
+    first, second = ("3", "2") if descending else ("0", "1")
+    assert {f.file_name[0] for s in by_partition.splits for f in (*s.files, *s.before)} == {first, second}
+    by_key = top_rows(store, plan, Order("k", descending), 1)
+    assert {s.partition for s in plan.splits if s.before} <= {s.partition for s in by_key.splits}
+    assert first_rows(store, plan, 1).files_kept == 1 and first_rows(store, plan, 21) is plan
+
+
+@pytest.mark.parametrize("option", ["scan.ignore-lost-files", "scan.ignore-corrupt-files"])
+def test_rows_that_may_be_lost_do_not_count(tmp_path: Path, option: str) -> None:
+    """A reader may skip the files that have the rows, so it needs the other files."""
+    for name, options in (("plain", {}), ("keyed", {"primary_key": "k,p", "bucket": "1"})):
+        store = new_store(tmp_path / name, partition="p", **options)
+        files = [data_file(store, i, i, rows=5, file_name=f"{i}.parquet") for i in range(3)]
+        Table(store).commit([message(store, f, p=p) for p, f in enumerate(files)], info())
+        for order in (Order("k"), Order("p")):
+            assert top_rows(store, planned(store), order, 5).files_kept < 3
+            lenient = store.with_options({option: "true"})
+            plan = planned(lenient)
+            assert plan.row_count is None and plan.most_rows == 15
+            assert first_rows(lenient, plan, 5) is plan
+            assert top_rows(lenient, plan, order, 5) is plan
+
+
+def test_orders_that_keep_other_files_are_described_otherwise() -> None:
+    orders = [Order(c, d, n) for c in ("a", "b") for d in (False, True) for n in (False, True)]
+    assert len({o.describe() for o in orders}) == 8
+    assert Order("a", True, False).describe() == "a DESC NULLS LAST"
 
 
 def test_tasks_stop_behind_the_first_rows() -> None:

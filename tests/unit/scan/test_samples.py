@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from paimon_core.scan.limits import sample_of_files
 from paimon_core.scan.plan import Plan
+from paimon_core.spec.split import SplitKind
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from tests.support.tables import data_file, info, message, new_store
@@ -50,3 +52,14 @@ def test_files_that_share_keys_stay_together(tmp_path: Path) -> None:
     found = names(sample_of_files(store, plan, 0, 0.5, 1))
     assert 0 < len(found) < 120
     assert all(len({f"{p}-{i}.parquet" for i in range(3)} & found) in (0, 3) for p in range(40))
+
+
+def test_partitions_with_only_postponed_rows_are_in_samples(tmp_path: Path) -> None:
+    """Their splits have no files except those of the postponed rows."""
+    store = new_store(tmp_path, primary_key="k,p", partition="p", bucket="1")
+    Table(store).commit([message(store, data_file(store, 0, 9), p=p) for p in range(40)], info())
+    plan = planned(store)
+    waiting = (replace(s, kind=SplitKind.POSTPONED, needs_merge=True, files=(), before=s.files) for s in plan.splits)
+    plan = replace(plan, splits=tuple(waiting))
+    parts = [sample_of_files(store, plan, low, high, 3).splits for low, high in ((0.0, 0.5), (0.5, 1.0))]
+    assert all(parts) and sorted(map(hash, (*parts[0], *parts[1]))) == sorted(map(hash, plan.splits))

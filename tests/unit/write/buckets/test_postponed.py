@@ -24,7 +24,12 @@ from paimon_core.lsm.strategy import Strategy
 from paimon_core.row_level.writer import open_changes_writer
 from paimon_core.scan.changes.increment import Increment, IncrementMode
 from paimon_core.scan.derived_tables import DerivedTable
+from paimon_core.scan.limits import Order, first_rows, sample_of_files, top_rows
+from paimon_core.scan.plan import Plan
 from paimon_core.scan.read import read_split
+from paimon_core.scan.streams.history import History
+from paimon_core.scan.streams.java_offsets import taken_over
+from paimon_core.scan.streams.position import Position
 from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.spec.split import DATA_SPLIT
@@ -188,6 +193,37 @@ def test_rows_that_wait_are_merged_by_readers_that_want_them(tmp_path: Path) -> 
     assert batch.to_pylist() == [{"v": "a,b,d", "k": 3}]
     optimized = table.plan(table.latest_snapshot(), derived=DerivedTable.READ_OPTIMIZED)
     assert optimized.row_count == 5
+
+
+def test_parts_of_the_rows_include_postponed_rows(tmp_path: Path) -> None:
+    """A LIMIT, the first rows in an order and a sample, where a partition has only rows that wait for a bucket."""
+    table = postponed_table(tmp_path, **{"postpone.merge-on-read": "true"})
+    insert(table, [(2, k, "a") for k in range(5)])
+    commit(table, write(table, [(1, 3, "new"), (1, 4, "new")]))
+    plan = table.plan(table.latest_snapshot())
+
+    def rows(part: Plan) -> list[Row]:
+        batches = [b for s in part.splits for b in read_split(table.store, s, ["p", "k", "v"])]
+        return sorted(tuple(r.values()) for b in batches for r in b.to_pylist())
+
+    everything = read(table)
+    assert len(everything) == 7
+    assert rows(sample_of_files(table.store, plan, 0, 1, 1)) == everything
+    for count in range(1, 9):
+        assert len(rows(first_rows(table.store, plan, count))) >= min(count, 7)
+        for column, descending in ((0, False), (0, True), (1, False), (1, True)):
+            top = rows(top_rows(table.store, plan, Order("pk"[column], descending), count))
+            found, wanted = (sorted((r[column] for r in s), reverse=descending)[:count] for s in (top, everything))
+            assert found == wanted
+
+
+def test_checkpoints_of_java_count_splits_of_only_postponed_rows(tmp_path: Path) -> None:
+    table = postponed_table(tmp_path, **{"postpone.merge-on-read": "true"})
+    insert(table, [(2, 1, "a")])
+    snapshot = commit(table, write(table, [(1, 3, "new")]))
+    assert snapshot is not None
+    found = taken_over(History(table.store), Position(snapshot.id, 1, scan=True))
+    assert (found.total, found.is_complete) == (2, True)
 
 
 def test_columns_that_avro_cannot_hold_wait_in_the_format_of_the_table(tmp_path: Path) -> None:
