@@ -21,11 +21,9 @@ from paimon_core.errors import (
     AlreadyExistsError,
     CommitConflictError,
     CommitUnknownError,
-    CorruptFileError,
     InvalidNameError,
     InvalidOptionError,
     PaimonError,
-    SchemaNotFoundError,
     StorageError,
     StorageRefusedError,
     TableExistsError,
@@ -319,13 +317,15 @@ class SchemaFiles:
             raise TableExistsError(f"The folder of table {identifier} already exists.") from e
 
     def check_renamed(self, path: str) -> None:
-        """Raise `UnsupportedFeatureError` if the folder of a table cannot be renamed. A table with a damaged schema can
-        be renamed. Raises `StorageError` if a schema cannot be fetched.
+        """Raise `UnsupportedFeatureError` if the folder of a table cannot be renamed. A table with a damaged or
+        unfamiliar schema can be renamed. Raises `StorageError` if a schema cannot be fetched.
         """
         for number in schema_ids(self.io, path):
             try:
                 schema = load_schema(self.io, path, number)
-            except (CorruptFileError, SchemaNotFoundError):
+            except StorageError:
+                raise
+            except PaimonError:
                 continue
             check_stays([schema], f"at {path}", "renamed")
 

@@ -152,8 +152,9 @@ def function_of(column: str, options: TableOptions) -> str | None:
 
 def check_packs(schema: TableSchema, options: TableOptions) -> None:
     """Raise `InvalidOptionError` if the options of a table with a primary key do not go with its BLOB columns."""
-    for field in schema.fields if schema.primary_keys and options[MERGE_ENGINE] == "partial-update" else ():
-        function = function_of(field.name, options) if holds_blobs(field.type) else None
+    blobs = [field for field in schema.fields if schema.primary_keys and holds_blobs(field.type)]
+    for field in blobs if blobs and options[MERGE_ENGINE] == "partial-update" else ():
+        function = function_of(field.name, options)
         if function is not None and function not in _FUNCTIONS_OF_BLOBS:
             raise InvalidOptionError(
                 f"The BLOB column {field.name!r} cannot have the aggregate function {function!r}: merges see where a "

@@ -90,11 +90,14 @@ class World:
 
 
 @pytest.fixture
-def world(filled: Path, tmp_path: Path) -> World:
-    logging.getLogger("paimon_core").setLevel(logging.CRITICAL)
+def world(filled: Path, tmp_path: Path) -> Iterator[World]:
+    log = logging.getLogger("paimon_core")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
     made = World(filled, tmp_path / "lake")
     made.restore()
-    return made
+    yield made
+    log.setLevel(before)
 
 
 # -- what may be raised -----------------------------------------------------------------------------------------------
