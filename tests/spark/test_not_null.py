@@ -90,7 +90,7 @@ def test_a_stream_gives_the_same_error(spark: Any, tmp_path: Path) -> None:
 
 
 def test_a_session_that_failed_to_describe_a_table_tries_again(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What shows NOT NULL columns is added to a session before its first DESCRIBE."""
+    """The rule that shows NOT NULL columns is added to a session before its first DESCRIBE."""
 
     def failing(*given: Any) -> None:
         raise RuntimeError("not now")

@@ -1,4 +1,4 @@
-"""Queries of paths of VARIANTs read the parts of these paths; the answers are those of whole VARIANTs."""
+"""Queries of paths of VARIANTs read only the parts of these paths, and return the same as from whole VARIANTs."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def files(table: Table) -> dict[str, DataFileMeta]:
 
 
 def packs_of(table: Table) -> set[str]:
-    """The packs that live files name, all of which exist."""
+    """Return the packs that live files name. All of them exist."""
     found = set[str]()
     for path, file in files(table).items():
         (name,) = file.extra_files

@@ -272,7 +272,7 @@ def _text(content: bytes) -> bytes:
     ],
 )
 def test_other_rows_survive_a_new_value(tmp_path: Path, groups: list[list[Any]], changed: Any, *, copied: bool) -> None:
-    """Each row group of new values has other parts than the file: they are copied only if all are those of the file."""
+    """The new values of a row group have other parts than the file, and are copied only if all parts are the same."""
     old, new = tmp_path / "old.parquet", tmp_path / "new.parquet"
     write(old, INFER, *map(rows_of, groups))
     value = pa.array([variant(changed), variant(groups[0][1])], V)

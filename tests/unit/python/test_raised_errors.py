@@ -1,5 +1,6 @@
-"""What the public methods raise for wrong arguments, for damaged, deleted and unreadable files, and for tables that are
-gone: errors of `paimon_core.errors`, or a `TypeError` that says what to pass."""
+"""Errors that public methods raise for wrong arguments, bad files (damaged, deleted or unreadable) and dropped tables.
+
+They are errors of `paimon_core.errors`, or a `TypeError` that says what to pass."""
 
 from __future__ import annotations
 

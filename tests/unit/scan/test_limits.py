@@ -148,7 +148,7 @@ def postponed(store: TableStore, *partitions: int) -> Plan:
 
 @pytest.mark.parametrize("descending", [False, True])
 def test_partitions_with_only_postponed_rows_are_kept(tmp_path: Path, descending: bool) -> None:
-    """Such a split has no files except those of its postponed rows."""
+    """A split of postponed rows has no other files."""
     store = new_store(tmp_path, primary_key="p,k", partition="p", bucket="1")
     plan = postponed(store, 0, 3)
     by_partition = top_rows(store, plan, Order("p", descending), 1)

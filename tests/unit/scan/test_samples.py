@@ -55,7 +55,7 @@ def test_files_that_share_keys_stay_together(tmp_path: Path) -> None:
 
 
 def test_partitions_with_only_postponed_rows_are_in_samples(tmp_path: Path) -> None:
-    """Their splits have no files except those of the postponed rows."""
+    """The splits of postponed rows have no other files."""
     store = new_store(tmp_path, primary_key="k,p", partition="p", bucket="1")
     Table(store).commit([message(store, data_file(store, 0, 9), p=p) for p in range(40)], info())
     plan = planned(store)

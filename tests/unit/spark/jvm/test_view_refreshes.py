@@ -1,4 +1,4 @@
-"""Which rows of pipelines replace the rows of a table, by the definitions of the running pipelines."""
+"""Refreshes that replace the rows of a table, by the definitions of the running pipelines."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ public final class Door {
     return last;
   }
 
-  /** Python that has started, for the other calls. Ends it and raises if its context has stopped: nobody would end it. */
+  /** Keep Python that has started for the other calls. If its context has stopped, end Python and raise DoorException. */
   private static PythonProcess begun(SparkSession session, PythonProcess python) {
     if (session.sparkContext().isStopped()) {
       python.close();
