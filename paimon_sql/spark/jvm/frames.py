@@ -9,14 +9,19 @@ from pyspark.sql import Column, DataFrame
 
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.collections import items
+from paimon_sql.spark.jvm.expressions import column
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
-from paimon_sql.spark.jvm.hooks import Variant, hook, method
+from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, method
 from paimon_sql.spark.jvm.plans import TableReference, read_reference
 from paimon_sql.spark.jvm.sessions import python_session
 
 _NO_PATTERN = "not in this Spark"
 # leaves of a plan that read no table: their rows are in the plan itself
 _CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef"})
+# limits of a MERGE's source whose rows are fetched. Spark broadcasts a side of a join up to the same size by statistics
+_SOURCE_BYTES = 10 << 20
+_SOURCE_ROWS = 10_000
+_SOURCE_VALUES = 1_000  # of one column: a range stands for more
 
 
 @hook("`Dataset.ofRows`", "INSERT, DELETE, UPDATE and MERGE INTO", method(classes.DATASET, "ofRows", 2))
@@ -112,3 +117,37 @@ def filter_condition(filtered: DataFrame) -> JavaObject:
 def partition_columns(read: DataFrame) -> tuple[str, ...]:
     """Return the columns that a DataFrame of files takes from the names of their folders."""
     return tuple(str(n) for n in analyzed(read).relation().partitionSchema().fieldNames())
+
+
+@hook(
+    "`SQLExecution.withNewExecutionId`, `SparkPlan.executeCollect`, `LocalRelation`",
+    "MERGE INTO of few rows reads the whole table",
+    method(classes.SQL_EXECUTION, "withNewExecutionId", 3),
+    method(classes.SPARK_PLAN, "executeCollect", 0),
+    constructor(classes.LOCAL_RELATION, 2, fits=True),
+)
+def small_source(jvm: Jvm, session: JavaObject, source: DataFrame, *, runs: bool) -> DataFrame | None:
+    """Fetch the rows of a source with at most 10,000 rows and 10 MB. Returns them under the source's columns, or None
+    for a larger source. Without `runs`, only rows that are part of the plan are known, as those of VALUES.
+    """
+    limited = source.limit(_SOURCE_ROWS + 1)
+    rows = jvm.compiled("MergeSources").rows(source._jdf, limited._jdf, _SOURCE_BYTES, _SOURCE_ROWS, runs)
+    if rows is None:
+        return None
+    relation = jvm.fitted(classes.LOCAL_RELATION, "", analyzed(source).output(), rows)
+    return frame(jvm, session, jvm.java_class(classes.LOCAL_RELATION)(*relation))
+
+
+@hook(
+    "`Join.condition`, `BindReferences`, `In`",
+    "MERGE INTO of few rows reads the whole table",
+    method(f"{classes.PLANS_PACKAGE}.Join", "condition", 0),
+    method(f"{classes.EXPRESSIONS_PACKAGE}.BindReferences", "bindReference", 3),
+    constructor(f"{classes.EXPRESSIONS_PACKAGE}.In", 2),
+)
+def narrowed(jvm: Jvm, target: DataFrame, joined: DataFrame) -> DataFrame:
+    """Return the target without rows that cannot match any row of a small source. `joined` joins the two by the ON
+    condition of the statement.
+    """
+    condition = jvm.compiled("MergeSources").ofTarget(analyzed(joined), _SOURCE_VALUES)
+    return target if condition is None else target.filter(column(jvm, condition))

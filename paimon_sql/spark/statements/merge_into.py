@@ -7,9 +7,11 @@ NOT MATCHED BY SOURCE only the target.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
@@ -24,7 +26,7 @@ from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.expressions import canonical_text, data_type_of, equal_pairs
-from paimon_sql.spark.jvm.frames import bound, frame
+from paimon_sql.spark.jvm.frames import bound, frame, narrowed, small_source
 from paimon_sql.spark.jvm.plans import Merge, MergeAction
 from paimon_sql.spark.statements.row_level import Changes, Target, assigned_columns, assigned_name
 from paimon_sql.spark.tables.schema_evolution import schema_changes
@@ -61,10 +63,9 @@ def new_columns(target: Target, plan: Merge) -> list[SchemaChange]:
     return schema_changes(target.table.store, source, known_as)
 
 
-def merged_rows(target: Target, plan: Merge) -> Changes:
-    """Return the changes of a parsed MERGE INTO."""
-    merge = _JoinedSides(target, plan)
-    actions = merge.actions()
+def merged_rows(target: Target, plan: Merge, *, runs: bool) -> Changes:
+    """Return the changes of a parsed MERGE INTO. With `runs`, the rows of a small source are fetched first."""
+    merge, actions = _joined(target, plan, runs)
     number = F.lit(None).cast("int")
     for i, action in reversed(list(enumerate(actions))):
         number = F.when(action.applies, F.lit(i)).otherwise(number)
@@ -79,6 +80,19 @@ def merged_rows(target: Target, plan: Merge) -> Changes:
     columns = [_choose([(a.values or deleted)[i] for a in actions]) for i in range(len(target.columns))]
     changes = target.checked(target.changes(acted, kind, columns), None if rules.updates is None else merge.updated)
     return Changes(changes, rules)
+
+
+def _joined(target: Target, plan: Merge, runs: bool) -> tuple[_JoinedSides, list[_Action]]:
+    """Return the sides of a MERGE and its actions."""
+    source = _source(target, plan)
+    if not plan.not_matched_by_source:  # else all rows of the target count
+        few = small_source(target.jvm, target.session.session, source, runs=runs)
+        if few is not None:
+            with suppress(CapturedException):  # columns that only the source itself has, as `_metadata`
+                merge = _JoinedSides(target, plan, few, is_small=True)
+                return merge, merge.actions()
+    merge = _JoinedSides(target, plan, source)
+    return merge, merge.actions()
 
 
 def _source(target: Target, plan: Merge) -> DataFrame:
@@ -111,16 +125,17 @@ def _texts(*expressions: Any) -> set[str]:
 class _JoinedSides:
     """The sides of a MERGE and their join."""
 
-    def __init__(self, target: Target, plan: Merge) -> None:
+    def __init__(self, target: Target, plan: Merge, source: DataFrame, *, is_small: bool = False) -> None:
         self.target, self.plan = target, plan
         self.fills = brings_columns(target.table, plan)
-        source = _source(target, plan)
         self.given = set(map(target.session.known_as, source.columns))
         self.left, self.right = target.frame, source
         how = {(False, False): "inner", (True, False): "right", (False, True): "left", (True, True): "full"}
         condition = target.column(plan.condition)
         # resolve the statement without the mark columns, so that error messages do not suggest them
         self.both = self.left.join(self.right, condition)
+        if is_small:
+            self.left = narrowed(target.jvm, self.left, self.both)
         left, right = self.left.withColumn(_IN_TARGET, F.lit(True)), self.right.withColumn(_IN_SOURCE, F.lit(True))
         self.joined = left.join(right, condition, how[bool(plan.not_matched), bool(plan.not_matched_by_source)])
         self.kept = target.own

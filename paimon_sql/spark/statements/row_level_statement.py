@@ -33,7 +33,7 @@ class SparkRowLevelStatement(TableCommand):
         """Return the plan that EXPLAIN shows: the rows that change, and their write. Nothing is changed."""
         try:
             target = self._target(self._load())
-            return target.command(self._changes(target))
+            return target.command(self._changes(target, runs=False))
         except CapturedException:
             return self.plan.node  # Spark reports the error
 
@@ -46,7 +46,7 @@ class SparkRowLevelStatement(TableCommand):
                 target = self._target(evolved.table, evolved)
         if isinstance(self.plan, Delete) and delete_by_metadata(target, self.plan.condition):
             return
-        run(self.jvm, self.session.session, target.command(self._changes(target)))
+        run(self.jvm, self.session.session, target.command(self._changes(target, runs=True)))
 
     def _target(self, table: Table, evolved: EvolvedTable | None = None) -> Target:
         table.check_writable()
@@ -55,11 +55,11 @@ class SparkRowLevelStatement(TableCommand):
         check_changeable(table.store, replacing=replacing)
         return open_target(self.catalog, table, self.identifier, self.plan, evolved)
 
-    def _changes(self, target: Target) -> Changes:
+    def _changes(self, target: Target, *, runs: bool) -> Changes:
         match self.plan:
             case Delete(condition=condition):
                 return deleted_rows(target, condition)
             case Update(assignments=assignments, condition=condition):
                 return updated_rows(target, assignments, condition)
             case Merge():
-                return merged_rows(target, self.plan)
+                return merged_rows(target, self.plan, runs=runs)

@@ -1,0 +1,137 @@
+"""A MERGE INTO with few source rows reads only the files and rows of the table that may match them."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+
+from paimon_sql.spark.jvm import frames
+
+pytestmark = pytest.mark.spark
+
+KINDS = {"append": "", "keyed": "TBLPROPERTIES ('primary-key' = 'day,id', 'bucket' = '1')"}
+UPDATED = "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *"
+SOURCE = "(SELECT * FROM VALUES (2, 20, 'new'), (8, 20, 'more'), (2, 20, NULL) AS q(id, day, v) WHERE v IS NOT NULL)"
+
+
+@pytest.fixture(params=KINDS)
+def days(request: Any, spark: Any) -> None:
+    """A table of three days, a file and three rows each."""
+    columns = "id INT NOT NULL, day INT NOT NULL, v STRING"
+    spark.sql(f"CREATE TABLE t ({columns}) PARTITIONED BY (day) {KINDS[request.param]}")
+    for day in (10, 20, 30):
+        spark.sql(f"INSERT INTO t VALUES (1, {day}, 'a'), (2, {day}, 'b'), (3, {day}, 'c')")
+
+
+def files(spark: Any, merge: str) -> int:
+    """Return how many files of the table a MERGE reads."""
+    plan = str(spark.sql(f"EXPLAIN {merge}").collect()[0][0])
+    found = re.search(r"files (\d+)/\d+", plan)
+    assert found is not None, plan
+    return int(found[1])
+
+
+def rows(spark: Any) -> list[tuple[Any, ...]]:
+    return [tuple(r) for r in spark.sql("SELECT day, id, v FROM t ORDER BY day, id").collect()]
+
+
+@pytest.mark.parametrize(
+    ("condition", "read"),
+    [
+        ("t.day = s.day AND t.id = s.id", 1),
+        ("s.id = t.id AND s.day - 10 = t.day", 1),
+        ("t.id = s.id AND t.day = CAST(s.day AS BIGINT)", 1),
+        ("t.id = s.id AND t.day <=> s.day", 1),
+        ("t.id = s.id AND (t.day = s.day OR s.v = 'x')", 3),
+        ("t.id = s.id AND t.day >= s.day", 3),
+    ],
+)
+def test_files_that_cannot_match_are_not_read(spark: Any, days: None, condition: str, read: int) -> None:
+    merge = f"MERGE INTO t USING {SOURCE} s ON {condition} WHEN MATCHED THEN DELETE"
+    assert files(spark, merge) == read
+    everything = f"{merge} WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = 'z'"
+    assert files(spark, everything) == 3
+
+
+def test_sources_that_are_read_narrow_the_table(spark: Any, warehouse: str, days: None, tmp_path: Path) -> None:
+    spark.sql(f"SELECT * FROM {SOURCE}").write.parquet(str(tmp_path / "source"))
+    source = f"parquet.`{tmp_path}/source`"
+    assert files(spark, f"MERGE INTO t USING {source} s ON t.day = s.day WHEN MATCHED THEN DELETE") == 3
+    lost = [p for day in (10, 30) for p in Path(warehouse).rglob(f"day={day}/**/data-*.parquet")]
+    kept = {p: p.read_bytes() for p in lost}
+    for path in lost:
+        path.unlink()  # a MERGE that reads them fails
+    spark.sql(f"MERGE INTO t USING {source} s ON t.day = s.day AND t.id = s.id {UPDATED}")
+    for path, content in kept.items():
+        path.write_bytes(content)
+    changed = [(20, 1, "a"), (20, 2, "new"), (20, 3, "c"), (20, 8, "more")]
+    others = [[(day, i, v) for i, v in ((1, "a"), (2, "b"), (3, "c"))] for day in (10, 30)]
+    assert rows(spark) == [*others[0], *changed, *others[1]]
+
+
+def test_a_source_without_rows(spark: Any, days: None) -> None:
+    before = rows(spark)
+    merge = "MERGE INTO t USING (SELECT 1 AS id, 10 AS day, 'x' AS v WHERE false) s ON t.id = s.id"
+    spark.sql(f"{merge} {UPDATED}")
+    assert rows(spark) == before
+    spark.sql(f"{merge} WHEN NOT MATCHED BY SOURCE THEN DELETE")
+    assert rows(spark) == []
+
+
+def test_names_that_only_the_source_itself_has(spark: Any, days: None, tmp_path: Path) -> None:
+    spark.sql(f"SELECT * FROM {SOURCE}").coalesce(1).write.parquet(str(tmp_path / "source"))
+    spark.sql(
+        f"MERGE INTO t USING parquet.`{tmp_path}/source` s ON t.day = s.day AND t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET v = substring(s._metadata.file_name, 1, 4)"
+    )
+    assert (20, 2, "part") in rows(spark)
+
+
+@pytest.mark.parametrize("most", [0, 1_000])
+def test_types_and_nulls_match_as_in_a_join(spark: Any, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """IN and ranges of fetched values find every row that the join finds."""
+    monkeypatch.setattr(frames, "_SOURCE_VALUES", most)
+    columns = {
+        "n": ("BIGINT", [1, -(2**63), None]),
+        "d": ("DECIMAL(12, 2)", [Decimal("1.10"), Decimal("-3.00"), None]),
+        "f": ("DOUBLE", [0.0, float("nan"), None]),
+        "s": ("STRING", ["é", "", None]),
+        "b": ("BINARY", [b"\x00\xff", b"", None]),
+        "day": ("DATE", [date(1, 1, 1), date(2026, 11, 28), None]),
+        "at": ("TIMESTAMP", [datetime(1901, 2, 3, 4, 5, 6, 7), datetime(2026, 3, 29, 1, 30), None]),
+        "ntz": ("TIMESTAMP_NTZ", [datetime(1901, 2, 3, 4, 5, 6, 7), datetime(2026, 3, 29, 2, 30), None]),
+        "flag": ("BOOLEAN", [True, False, None]),
+    }
+    schema = ", ".join(f"{name} {kind}" for name, (kind, _) in columns.items())
+    values = [(i, *(column[i] for _, column in columns.values()), None) for i in range(3)]
+    for name, made in (("whole", values), ("half", values[1:])):
+        spark.sql(f"CREATE TABLE {name} (id INT, {schema}, seen INT)")
+        spark.createDataFrame(made, spark.table(name).schema).writeTo(name).append()
+    for equal in ("=", "<=>"):
+        spark.sql("CREATE OR REPLACE TABLE t AS SELECT * FROM whole")
+        every = " AND ".join(f"t.{name} {equal} h.{name}" for name in columns)
+        spark.sql(f"MERGE INTO t USING half h ON {every} WHEN MATCHED THEN UPDATE SET seen = 1")
+        found = [r.seen for r in spark.sql("SELECT seen FROM t ORDER BY id").collect()]
+        assert found == [None, 1, 1 if equal == "<=>" else None], equal
+
+
+def test_a_value_that_cannot_be_computed_is_the_joins_error(spark: Any, days: None) -> None:
+    before = rows(spark)
+    source = "(SELECT * FROM VALUES ('2', 'new'), ('two', 'x') AS q(id, v))"
+    with pytest.raises(PySparkException, match="CAST_INVALID_INPUT"):
+        spark.sql(f"MERGE INTO t USING {source} s ON t.id = CAST(s.id AS INT) WHEN MATCHED THEN UPDATE SET v = s.v")
+    assert rows(spark) == before
+
+
+def test_chance_is_evaluated_once(spark: Any, days: None) -> None:
+    """The rows that narrow the table are those that are joined, also if a second evaluation would give others."""
+    for _ in range(5):
+        source = "(SELECT CAST(1 + 3 * rand() AS INT) AS id, 10 AS day, uuid() AS v)"
+        spark.sql(f"MERGE INTO t USING {source} s ON t.id = s.id AND t.day = s.day {UPDATED}")
+    assert [r[:2] for r in rows(spark)] == [(day, i) for day in (10, 20, 30) for i in (1, 2, 3)]
