@@ -18,7 +18,7 @@ from paimon_sql.spark.jvm.sessions import python_session
 _NO_PATTERN = "not in this Spark"
 # leaves of a plan that read no table: their rows are in the plan itself
 _CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef"})
-# limits of a MERGE's source whose rows are fetched. Spark broadcasts a side of a join up to the same size by statistics
+# a MERGE fetches the rows of a source up to these limits. Spark broadcasts a side of a join up to the same size
 _SOURCE_BYTES = 10 << 20
 _SOURCE_ROWS = 10_000
 _SOURCE_VALUES = 1_000  # of one column: a range stands for more
@@ -128,7 +128,7 @@ def partition_columns(read: DataFrame) -> tuple[str, ...]:
 )
 def small_source(jvm: Jvm, session: JavaObject, source: DataFrame, *, runs: bool) -> DataFrame | None:
     """Fetch the rows of a source with at most 10,000 rows and 10 MB. Returns them under the source's columns, or None
-    for a larger source. Without `runs`, only rows that are part of the plan are known, as those of VALUES.
+    for a larger source. Without `runs`, only rows that are part of the plan are known (VALUES).
     """
     limited = source.limit(_SOURCE_ROWS + 1)
     rows = jvm.compiled("MergeSources").rows(source._jdf, limited._jdf, _SOURCE_BYTES, _SOURCE_ROWS, runs)
