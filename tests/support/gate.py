@@ -43,8 +43,8 @@ CHOSEN: Mapping[str, Choice] = {
     "dbt-paimon/tests/test_example.py": Choice(of=2),
     "dbt-paimon/tests/test_servers.py": Choice(of=2),
     # six kinds of catalogs, four of them behind servers: all cases on the quickest kind, a part on each other kind
-    "tests/catalogs": Choice(of=6, always="filesystem"),
-    "tests/catalogs/test_contract.py": Choice(of=5, always="filesystem"),
+    "tests/catalogs": Choice(of=8, always="filesystem"),
+    "tests/catalogs/test_contract.py": Choice(of=7, always="filesystem"),
     "tests/catalogs/test_crashes.py": Choice(of=6, always="filesystem"),
     # each file starts a cluster
     "tests/cluster": Choice(of=3),
@@ -54,7 +54,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/conformance/test_stock_server.py": NONE,
     "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge": WHOLE,
     # a test kills a process at each of its steps, or waits for it
-    "tests/faults": Choice(of=3),
+    "tests/faults": Choice(of=4),
     "tests/faults/test_kill.py": Choice(),
     "tests/faults/test_kill_upkeep.py": Choice(of=4),
     "tests/faults/test_killed_writers.py": NONE,
@@ -84,7 +84,7 @@ CHOSEN: Mapping[str, Choice] = {
     # processes of their own commit, some seconds for each case
     "tests/storages/test_commits_through_faults.py": Choice(),
     # Spark takes a second for a statement; the functions that decide have unit tests
-    "tests/spark": Choice(of=10),
+    "tests/spark": Choice(of=14),
     "tests/spark/test_differential.py": Choice(of=2),
     # each way of writing, for each kind of table
     "tests/spark/test_generated_columns.py::test_every_write_makes_the_values": Choice(of=4),
@@ -92,7 +92,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/spark/test_golden.py": Choice(of=6),
     "tests/spark/test_golden.py::test_lists_name_what_exists": WHOLE,
     # `make campaign NAME=versions` runs these, too: Spark's hooks differ between its versions
-    "tests/spark/test_hooks.py": Choice(cases=1, of=3),
+    "tests/spark/test_hooks.py": Choice(cases=1, of=5),
     "tests/spark/test_hooks.py::test_filters": Choice(of=8),
     "tests/spark/test_text_search.py::test_texts_that_match": WHOLE,
     # a millisecond each
@@ -107,7 +107,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/unit/write/test_engine_histories.py": Choice(),
     "tests/unit/write/test_key_value.py": Choice(of=2),
     # all pages of docs/ run in `make test-all`
-    "tests/sql/test_docs.py::test_page": Choice(of=4),
+    "tests/sql/test_docs.py::test_page": Choice(of=5),
     "tests/sql/test_examples.py": Choice(of=2),
 }
 # by file, function or case: the test that stays for it

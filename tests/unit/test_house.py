@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +25,8 @@ IMPORT_NAMES = {"paimon_core": "paimon_core", "paimon_sql": "paimon_sql"} | {
 MODULES = sorted(path for folder in IMPORT_NAMES for path in (ROOT / folder).rglob("*.py"))
 MAX_MODULE_LINES, MAX_FUNCTION_LINES, MAX_PARAMETERS = 600, 60, 7
 CRUMB_LINES, MOST_CRUMBS = 60, 22
+# the module of tests and the names, in parentheses or on the line
+_IMPORTED = re.compile(r"^\s*from (tests\.[\w.]+) import (?:\(([^)]*)\)|([^(\n]+))", re.MULTILINE)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -287,18 +289,20 @@ def test_tests_and_tools_elsewhere_import_existing_helpers() -> None:
         for folder in ("dbt-paimon", "benchmarks", "scripts", "examples", "tests")
         for path in (ROOT / folder).rglob("*.py")
     ]
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in files}
-    for path, tree in trees.items():
-        for node in ast.walk(tree):
-            if not (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests.")):
-                continue
-            module = ROOT.joinpath(*str(node.module).split("."))
-            source = trees.get(module.with_suffix(".py")) or trees.get(module / "__init__.py")
-            named = {alias.name for alias in node.names}
-            missing = named - (_defined(source) if source else set()) - {sub.stem for sub in module.glob("*.py")}
-            assert not missing, (
-                f"{path.relative_to(ROOT)}:{node.lineno} imports {missing} of {node.module}, which lacks it"
-            )
+    wanted: dict[str, dict[str, Path]] = defaultdict(dict)
+    for path in files:
+        for module, *parts in _IMPORTED.findall(path.read_text(encoding="utf-8")):
+            names = re.sub(r"#.*|\sas \w+", "", "\n".join(parts)).replace(",", " ").split()
+            wanted[module].update(dict.fromkeys(names, path))
+    assert len(wanted) > 50
+    for module, users in wanted.items():
+        folder = ROOT.joinpath(*module.split("."))
+        source = next((p for p in (folder.with_suffix(".py"), folder / "__init__.py") if p.exists()), None)
+        there = {sub.stem for sub in folder.glob("*.py")}
+        if source is not None:
+            there |= _defined(ast.parse(source.read_text(encoding="utf-8")))
+        missing = {name: str(users[name].relative_to(ROOT)) for name in users.keys() - there}
+        assert not missing, f"{module} lacks names that others import: {missing}"
 
 
 def _defined(tree: ast.Module) -> set[str]:
