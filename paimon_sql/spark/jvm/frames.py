@@ -18,10 +18,10 @@ from paimon_sql.spark.jvm.sessions import python_session
 _NO_PATTERN = "not in this Spark"
 # leaves of a plan that read no table: their rows are in the plan itself
 _CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef"})
-# a MERGE fetches the rows of a source up to these limits. Spark broadcasts a side of a join up to the same size
-_SOURCE_BYTES = 10 << 20
-_SOURCE_ROWS = 10_000
-_SOURCE_VALUES = 1_000  # of one column: a range stands for more
+# rows of a query are fetched up to these limits. Spark broadcasts a side of a join up to the same size
+_SMALL_BYTES = 10 << 20
+_SMALL_ROWS = 10_000
+_SMALL_VALUES = 1_000  # of one column: a range stands for more
 
 
 @hook("`Dataset.ofRows`", "INSERT, DELETE, UPDATE and MERGE INTO", method(classes.DATASET, "ofRows", 2))
@@ -130,8 +130,8 @@ def small_source(jvm: Jvm, session: JavaObject, source: DataFrame, *, runs: bool
     """Fetch the rows of a source with at most 10,000 rows and 10 MB. Returns them under the source's columns, or None
     for a larger source. Without `runs`, only rows that are part of the plan are known (VALUES).
     """
-    limited = source.limit(_SOURCE_ROWS + 1)
-    rows = jvm.compiled("MergeSources").rows(source._jdf, limited._jdf, _SOURCE_BYTES, _SOURCE_ROWS, runs)
+    limited = source.limit(_SMALL_ROWS + 1)
+    rows = jvm.compiled("SmallQueries").rows(source._jdf, limited._jdf, _SMALL_BYTES, _SMALL_ROWS, runs)
     if rows is None:
         return None
     relation = jvm.fitted(classes.LOCAL_RELATION, "", analyzed(source).output(), rows)
@@ -149,5 +149,24 @@ def narrowed(jvm: Jvm, target: DataFrame, joined: DataFrame) -> DataFrame:
     """Return the target without rows that cannot match any row of a small source. `joined` joins the two by the ON
     condition of the statement.
     """
-    condition = jvm.compiled("MergeSources").ofTarget(analyzed(joined), _SOURCE_VALUES)
+    condition = jvm.compiled("SmallQueries").ofTarget(analyzed(joined), _SMALL_VALUES)
     return target if condition is None else target.filter(column(jvm, condition))
+
+
+@hook(
+    "`InSubquery`, `ListQuery.isCorrelated`",
+    "DELETE and UPDATE with IN (SELECT …) read the whole table",
+    method(f"{classes.EXPRESSIONS_PACKAGE}.InSubquery", "query", 0),
+    method(classes.SUBQUERY_EXPRESSION, "isCorrelated", 0),
+)
+def with_small_queries(jvm: Jvm, session: JavaObject, condition: JavaObject) -> JavaObject | None:
+    """Fetch the rows of the small queries in `a IN (SELECT …)` that a condition requires. Returns the condition with
+    their values in place of these queries, or None if it has no such query.
+    """
+    small, found = jvm.compiled("SmallQueries"), condition
+    for query in small.queries(condition):
+        source = frame(jvm, session, query.query().plan())
+        rows = small.rows(source._jdf, source.limit(_SMALL_ROWS + 1)._jdf, _SMALL_BYTES, _SMALL_ROWS, True)
+        if rows is not None:
+            found = small.withRows(found, query, rows, _SMALL_VALUES) or found
+    return None if found is condition else found

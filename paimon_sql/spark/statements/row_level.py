@@ -44,7 +44,7 @@ from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.commands import append
 from paimon_sql.spark.jvm.constraints import satisfies
 from paimon_sql.spark.jvm.expressions import column, deciding_columns, is_true
-from paimon_sql.spark.jvm.frames import analyzed, attributes, filter_condition, frame
+from paimon_sql.spark.jvm.frames import analyzed, attributes, filter_condition, frame, with_small_queries
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Assignment, Delete, Merge, ParsedStatement
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -239,17 +239,17 @@ def delete_by_metadata(target: Target, condition: Any) -> bool:
     return True
 
 
-def deleted_rows(target: Target, condition: Any) -> Changes:
-    """Return the changes of `DELETE FROM t WHERE condition`."""
+def deleted_rows(target: Target, condition: Any, *, runs: bool) -> Changes:
+    """Return the changes of `DELETE FROM t WHERE condition`. With `runs`, small queries in the condition are run."""
     target.check_deletable()
-    matching = target.frame.filter(target.column(condition))
+    matching = _matching(target, condition, runs)
     values = [target.column(a) for a in target.own] if target.table.schema.primary_keys else target.nulls()
     return Changes(target.changes(matching, ROW_DELETE, values), delete_rules(target.table.store, target.before))
 
 
-def updated_rows(target: Target, assignments: Sequence[Assignment], condition: Any | None) -> Changes:
-    """Return the changes of `UPDATE t SET assignments WHERE condition`."""
-    matching = target.frame if condition is None else target.frame.filter(target.column(condition))
+def updated_rows(target: Target, assignments: Sequence[Assignment], condition: Any | None, *, runs: bool) -> Changes:
+    """Return the changes of `UPDATE t SET assignments WHERE condition`. `runs` is as for `deleted_rows`."""
+    matching = target.frame if condition is None else _matching(target, condition, runs)
     assigned = assigned_columns(target, assignments)
     nulls = dict(zip(target.columns, target.nulls(), strict=True))
     # `checked` puts their values in place of NULL
@@ -262,6 +262,15 @@ def updated_rows(target: Target, assignments: Sequence[Assignment], condition: A
     values = [stored.get(c, k) for c, k in zip(target.columns, kept, strict=True)]
     changes = target.changes(matching, ROW_UPDATE_AFTER, values)
     return Changes(target.checked(changes, None if rules.moves_rows else assigned.keys()), rules)
+
+
+def _matching(target: Target, condition: Any, runs: bool) -> DataFrame:
+    """Return the rows of the target that a condition takes. The values of small queries choose the files to read."""
+    matching = target.frame.filter(target.column(condition))
+    if not runs:
+        return matching
+    found = with_small_queries(target.jvm, target.session.session, filter_condition(matching))
+    return matching if found is None else target.frame.filter(target.column(found))
 
 
 def assigned_columns(target: Target, assignments: Sequence[Assignment]) -> dict[str, Column]:

@@ -58,8 +58,8 @@ class SparkRowLevelStatement(TableCommand):
     def _changes(self, target: Target, *, runs: bool) -> Changes:
         match self.plan:
             case Delete(condition=condition):
-                return deleted_rows(target, condition)
+                return deleted_rows(target, condition, runs=runs)
             case Update(assignments=assignments, condition=condition):
-                return updated_rows(target, assignments, condition)
+                return updated_rows(target, assignments, condition, runs=runs)
             case Merge():
                 return merged_rows(target, self.plan, runs=runs)

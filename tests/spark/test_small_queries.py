@@ -1,8 +1,10 @@
-"""A MERGE INTO with few source rows reads only the files and rows of the table that may match them."""
+"""MERGE, DELETE and UPDATE that depend on few rows of a query read only what may match these rows."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -41,6 +43,20 @@ def rows(spark: Any) -> list[tuple[Any, ...]]:
     return [tuple(r) for r in spark.sql("SELECT day, id, v FROM t ORDER BY day, id").collect()]
 
 
+@contextmanager
+def only_day(warehouse: str, day: int) -> Iterator[None]:
+    """Hide the files of other days: a statement that reads them fails."""
+    kept = {p: p.read_bytes() for p in Path(warehouse).rglob("t/day=*/**/data-*.parquet") if f"day={day}" not in str(p)}
+    assert kept
+    for path in kept:
+        path.unlink()
+    try:
+        yield
+    finally:
+        for path, content in kept.items():
+            path.write_bytes(content)
+
+
 @pytest.mark.parametrize(
     ("condition", "read"),
     [
@@ -63,16 +79,28 @@ def test_sources_that_are_read_narrow_the_table(spark: Any, warehouse: str, days
     spark.sql(f"SELECT * FROM {SOURCE}").write.parquet(str(tmp_path / "source"))
     source = f"parquet.`{tmp_path}/source`"
     assert files(spark, f"MERGE INTO t USING {source} s ON t.day = s.day WHEN MATCHED THEN DELETE") == 3
-    lost = [p for day in (10, 30) for p in Path(warehouse).rglob(f"day={day}/**/data-*.parquet")]
-    kept = {p: p.read_bytes() for p in lost}
-    for path in lost:
-        path.unlink()  # a MERGE that reads them fails
-    spark.sql(f"MERGE INTO t USING {source} s ON t.day = s.day AND t.id = s.id {UPDATED}")
-    for path, content in kept.items():
-        path.write_bytes(content)
+    with only_day(warehouse, 20):
+        spark.sql(f"MERGE INTO t USING {source} s ON t.day = s.day AND t.id = s.id {UPDATED}")
     changed = [(20, 1, "a"), (20, 2, "new"), (20, 3, "c"), (20, 8, "more")]
     others = [[(day, i, v) for i, v in ((1, "a"), (2, "b"), (3, "c"))] for day in (10, 30)]
     assert rows(spark) == [*others[0], *changed, *others[1]]
+
+
+def test_rows_chosen_by_a_query(spark: Any, warehouse: str, days: None) -> None:
+    spark.sql("CREATE TABLE chosen (id INT, day INT)")
+    spark.sql("INSERT INTO chosen VALUES (1, 20), (2, 20), (9, 20), (NULL, NULL)")
+    with only_day(warehouse, 20):
+        spark.sql(
+            "UPDATE t SET v = 'x' WHERE id IN (SELECT id FROM chosen WHERE id > 1) AND day IN (SELECT day FROM chosen)"
+        )
+        spark.sql("DELETE FROM t WHERE day IN (SELECT day FROM chosen) AND id IN (SELECT id FROM chosen WHERE id < 2)")
+    assert [r for r in rows(spark) if r[0] == 20] == [(20, 2, "x"), (20, 3, "c")]
+    before = rows(spark)
+    spark.sql("DELETE FROM t WHERE id IN (SELECT id FROM chosen WHERE id > 99)")
+    spark.sql("DELETE FROM t WHERE id NOT IN (SELECT id FROM chosen)")  # NULL is among them
+    assert rows(spark) == before
+    spark.sql("DELETE FROM t WHERE id IN (SELECT id FROM chosen c WHERE c.day = t.day) OR (id, day) IN (SELECT 1, 10)")
+    assert rows(spark) == [(10, 2, "b"), (10, 3, "c"), (20, 3, "c"), (30, 1, "a"), (30, 2, "b"), (30, 3, "c")]
 
 
 def test_a_source_without_rows(spark: Any, days: None) -> None:
@@ -96,7 +124,7 @@ def test_names_that_only_the_source_itself_has(spark: Any, days: None, tmp_path:
 @pytest.mark.parametrize("most", [0, 1_000])
 def test_types_and_nulls_match_as_in_a_join(spark: Any, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """IN and ranges of fetched values find every row that the join finds."""
-    monkeypatch.setattr(frames, "_SOURCE_VALUES", most)
+    monkeypatch.setattr(frames, "_SMALL_VALUES", most)
     columns = {
         "n": ("BIGINT", [1, -(2**63), None]),
         "d": ("DECIMAL(12, 2)", [Decimal("1.10"), Decimal("-3.00"), None]),

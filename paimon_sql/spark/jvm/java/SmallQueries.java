@@ -14,8 +14,8 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
 
-/** The rows of a small MERGE source, and the values that the ON condition then requires of the target's columns. */
-public class MergeSources {
+/** Rows of small queries of MERGE, DELETE and UPDATE, and the values that they require of columns of the target. */
+public class SmallQueries {
   /** Returns the rows of a query, null if they are not few: if statistics expect more than `bytes`, or more than `most` come.
    *  `limited` is the query with a limit of one row more. Without `runs`, rows that are not in the plan are not fetched. */
   public Object rows(Dataset query, Dataset limited, long bytes, int most, boolean runs) {
@@ -28,7 +28,7 @@ public class MergeSources {
     if (!runs) return null;
     final QueryExecution execution = limited.queryExecution();
     InternalRow[] found = (InternalRow[]) SQLExecution$.MODULE$.withNewExecutionId(
-      execution, Option.apply("source of MERGE INTO"), new AbstractFunction0() {
+      execution, Option.apply("rows that a statement changes by"), new AbstractFunction0() {
         public Object apply() { return execution.executedPlan().executeCollect(); }
       });
     return found.length > most ? null : CollectionConverters.asScala(Arrays.asList((Object[]) found)).toSeq();
@@ -93,6 +93,40 @@ public class MergeSources {
     List literals = new ArrayList();
     for (Iterator it = values.iterator(); it.hasNext();) literals.add(new Literal(it.next(), type));
     return new In(column, CollectionConverters.asScala(literals).toSeq());
+  }
+
+  /** Returns the parts of a condition that require a value to be among the rows of a query, `a IN (SELECT b …)`. */
+  public List queries(Expression condition) {
+    List found = new ArrayList();
+    if (condition instanceof And) {
+      found.addAll(queries((Expression) ((And) condition).left()));
+      found.addAll(queries((Expression) ((And) condition).right()));
+    } else if (condition instanceof InSubquery) {
+      ListQuery query = ((InSubquery) condition).query();
+      boolean isOne = ((InSubquery) condition).values().size() == 1 && query.plan().output().size() == 1;
+      if (isOne && !query.isCorrelated() && isPlain(query.dataType())) found.add(condition);
+    }
+    return found;
+  }
+
+  /** Returns a condition of rows to keep, with the rows of a query in place of the query. NULL equals no value. Returns null if
+   *  the rows have more than `most` values. */
+  public Expression withRows(Expression condition, Expression query, scala.collection.immutable.Seq rows, int most) {
+    if (condition instanceof And) {
+      Expression left = (Expression) ((And) condition).left(), right = (Expression) ((And) condition).right();
+      Expression first = withRows(left, query, rows, most), second = withRows(right, query, rows, most);
+      return first == null || second == null ? null : new And(first, second);
+    }
+    if (condition != query) return condition;
+    Expression value = (Expression) ((InSubquery) query).values().head();
+    DataType type = ((InSubquery) query).query().dataType();
+    if (!value.dataType().equals(type)) return null;
+    TreeSet values = new TreeSet(TypeUtils$.MODULE$.getInterpretedOrdering(type));
+    for (Iterator it = CollectionConverters.asJava((scala.collection.Iterable) rows).iterator(); it.hasNext();) {
+      Object each = ((InternalRow) it.next()).get(0, type);
+      if (each != null) values.add(InternalRow.copyValue(each));
+    }
+    return values.size() > most ? null : among(value, values, most);
   }
 
   /** Whether values of a type are equal exactly if they compare as equal, and can be values of IN. */
