@@ -38,6 +38,7 @@ from paimon_core.spec.encodings import variant
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 _TYPED = "typed_value"
+_MOST_CELLS = 2**20  # rows by names of parts that are put together at once, which bounds the memory
 # Arrow types with the same bytes as the VARIANT's value.
 _PLAIN = {
     pa.float32(): (variant.FLOAT, 4),
@@ -84,8 +85,12 @@ def reassembled(column: pa.StructArray, target: pa.StructType, absent: bytes | N
     if not valid.all():
         rows = int64_array(np.cumsum(valid) - 1, valid)
         return reassembled(column.filter(column.is_valid()), target, absent).take(rows)
-    metadata = column.field("metadata").dictionary_encode()
     names = sorted(set(_names_of_part(column.type)))
+    rows_at_once = max(_MOST_CELLS // max(len(names), 1), 1)
+    if len(column) > rows_at_once:
+        starts = range(0, len(column), rows_at_once)
+        return pa.concat_arrays([reassembled(column.slice(i, rows_at_once), target, absent) for i in starts])
+    metadata = column.field("metadata").dictionary_encode()
     keys = _Keys.of(metadata.dictionary, pa.array(names, pa.binary()))
     value = _value(column, valid, fixed_values(metadata.indices, np.int32).astype(np.int64), keys)
     if absent is not None:

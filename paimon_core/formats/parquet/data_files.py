@@ -31,6 +31,7 @@ from paimon_core.formats.parquet.chunks_ahead import ChunksAhead
 from paimon_core.formats.parquet.encodings import check_encodings, column_encodings, part_dictionaries
 from paimon_core.formats.parquet.footer import file_end, read_footer, schema_elements
 from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, int96_as_bytes, stored_leaves
+from paimon_core.formats.parquet.levels import check_levels
 from paimon_core.formats.parquet.page_checks import CheckedFooter, checked_footer
 from paimon_core.formats.parquet.page_cuts import PagesOfGroup, pages_of_group
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
@@ -66,8 +67,9 @@ class ParquetFormat:
     extension = "parquet"
 
     def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
-        """Check nothing about types: Parquet files can store every type."""
-        writer_settings(options, arrow_schema(fields))
+        schema = arrow_schema(fields)
+        check_levels(schema)
+        writer_settings(options, schema)
         check_encodings(options)
         given_shapes(options)
         options[VERIFY_CHECKSUM]
@@ -129,6 +131,7 @@ class ParquetFileWriter:
         self._output = output
         self._fields = tuple(fields)
         self._schema = arrow_schema(fields)
+        check_levels(self._schema)
         self._footers: list[pq.FileMetaData] = []
         # Footers leave NaN out, and have no bounds of INT96. Readers that trusted such bounds would lose rows.
         self._measured: dict[DataField, list[tuple[ColumnStats, int]]] = {

@@ -19,6 +19,7 @@ from paimon_core.arrow.variant_inference import ShapeLimits, inferred_shapes
 from paimon_core.arrow.variant_shredding import SHREDDED_KINDS, physical_type, shredded
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, PaimonError
+from paimon_core.formats.parquet.levels import MOST_LEVELS
 from paimon_core.options import (
     VARIANT_INFERENCE,
     VARIANT_INFERENCE_DEPTH,
@@ -31,7 +32,6 @@ from paimon_core.options import (
 from paimon_core.spec.types import VARIANT, CollectionType, DataField, DataType, Kind, RowType, parse_type
 
 _Path = tuple[str, ...]
-_MOST_LEVELS = 99  # of a column in a file: pyarrow refuses more
 _OF_OBJECT, _OF_ARRAY = 2, 3  # levels of a file for a level of a shape
 
 
@@ -99,10 +99,10 @@ def variant_columns(fields: Sequence[DataField], options: TableOptions, first_ro
     if not options[VARIANT_INFERENCE]:
         return VariantColumns({})
     sample = first_rows.slice(0, max(options[VARIANT_INFERENCE_ROWS], 0)).combine_chunks()
-    depth = min(options[VARIANT_INFERENCE_DEPTH], _MOST_LEVELS // _OF_OBJECT)
+    depth = min(options[VARIANT_INFERENCE_DEPTH], MOST_LEVELS // _OF_OBJECT)
     limits = ShapeLimits(options[VARIANT_INFERENCE_WIDTH], depth, options[VARIANT_INFERENCE_SHARE])
     inferred = inferred_shapes([_at(sample, path) for path in paths], limits)
-    shapes = {p: _within(s, _MOST_LEVELS - len(p)) for p, s in zip(paths, inferred, strict=True)}
+    shapes = {p: _within(s, MOST_LEVELS - len(p)) for p, s in zip(paths, inferred, strict=True)}
     return VariantColumns({p: s for p, s in shapes.items() if s.kind is not Kind.VARIANT})
 
 
@@ -119,8 +119,8 @@ def given_shapes(options: TableOptions) -> dict[str, DataType] | None:
     if parts is None:
         raise _invalid(text, "it is not a ROW with a field for each VARIANT column")
     for name, shape in parts.items():
-        if _within(shape, _MOST_LEVELS - 1) != shape:
-            raise _invalid(text, f"column {name!r} would have more than {_MOST_LEVELS} levels in files")
+        if _within(shape, MOST_LEVELS - 1) != shape:
+            raise _invalid(text, f"column {name!r} would have more than {MOST_LEVELS} levels in files")
     return parts
 
 

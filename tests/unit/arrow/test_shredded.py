@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paimon_core.arrow import shredded_variants
 from paimon_core.arrow.evolution import conform
 from paimon_core.arrow.types import arrow_type
 from paimon_core.spec.types import VARIANT
@@ -70,6 +73,29 @@ def test_whole_columns_are_as_value_by_value(documents: list[Any], shape: Any) -
     assert decoded(conform(column.slice(1), V)) == documents
     lists = pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column)
     assert decoded(conform(lists, pa.list_(V)).flatten()) == ["missing", *documents]
+
+
+@given(documents=st.lists(DOCUMENTS | st.just("missing"), max_size=8), cells=st.integers(0, 40))
+def test_columns_are_put_together_in_slices(documents: list[Any], cells: int) -> None:
+    with patch.object(shredded_variants, "_MOST_CELLS", cells):
+        assert decoded(conform(shredded([*documents, {"a": 1}], SHAPE), V)) == [*documents, {"a": 1}]
+
+
+def test_the_memory_does_not_grow_with_rows_of_other_keys() -> None:
+    """Each row has a key of its own, so that no two rows share metadata."""
+    names = {f"k{i:03}": pa.int64() for i in range(100)}
+    column = shredded([{f"u{r:05}": 1, "k007": r} for r in range(2_000)], names)
+
+    def peak(cells: int) -> int:
+        with patch.object(shredded_variants, "_MOST_CELLS", cells):
+            tracemalloc.start()
+            try:
+                conform(column, V)
+                return tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+
+    assert peak(20_000) < peak(2**30) / 4
 
 
 def test_values_of_every_type() -> None:
