@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from paimon_core.errors import InvalidOptionError
@@ -29,7 +30,11 @@ else:
 def _filesystem(options: Mapping[str, str]) -> SupportsDatabases:
     io, warehouse = _warehouse(options)
     return FileSystemCatalog(
-        io, warehouse, options=dict(options), allowed=Allowed.of(options), open_iceberg=NamedForIceberg
+        *(io, warehouse),
+        options=dict(options),
+        allowed=Allowed.of(options),
+        open_iceberg=NamedForIceberg,
+        reopen=load_catalog,
     )
 
 
@@ -37,7 +42,7 @@ def _jdbc(options: Mapping[str, str]) -> SupportsDatabases:
     import_optional("sqlalchemy", "A catalog with 'metastore' = 'jdbc'", "jdbc")
     from paimon_sql.catalog.jdbc.catalog import open_catalog as open_jdbc  # noqa: PLC0415  an extra
 
-    return open_jdbc(*_warehouse(options), options, NamedForIceberg)
+    return replace(open_jdbc(*_warehouse(options), options, NamedForIceberg), reopen=load_catalog)
 
 
 def _hive(options: Mapping[str, str]) -> SupportsDatabases:
@@ -47,14 +52,14 @@ def _hive(options: Mapping[str, str]) -> SupportsDatabases:
 
     given = hive_options(options)
     found = _warehouse({"warehouse": given.get("hive.metastore.warehouse.dir", ""), **given})
-    return open_hive(*found, given, NamedForIceberg)
+    return replace(open_hive(*found, given, NamedForIceberg), reopen=load_catalog)
 
 
 def _rest(options: Mapping[str, str]) -> SupportsDatabases:
     settings = _rest_settings(options)
     from paimon_sql.catalog.rest.catalog import open_catalog as open_rest  # noqa: PLC0415  an extra
 
-    return open_rest(options, settings, NamedForIceberg)
+    return replace(open_rest(options, settings, NamedForIceberg), reopen=load_catalog)
 
 
 def _rest_settings(options: Mapping[str, str]) -> RestSettings:

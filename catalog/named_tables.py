@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, TableExistsError
 from paimon_core.io.file_io import FileIO
+from paimon_core.options import BLOB_VIEW_FIELD
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 from paimon_core.table import Table
-from paimon_sql.catalog.base import StagedTable
+from paimon_sql.catalog.base import Catalog, StagedTable
+from paimon_sql.catalog.other_tables import Reopen, TablesOfCatalog
 from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles, check_is_table, table_defaults
 
 if TYPE_CHECKING:
@@ -168,6 +170,14 @@ class CatalogTables(NamedTables):
     cache: MetadataCache = field(default_factory=MetadataCache, repr=False, compare=False)
     allowed: Allowed = field(default_factory=Allowed)
     open_iceberg: OpenIceberg | None = field(default=None, repr=False, compare=False)
+    reopen: Reopen | None = field(default=None, repr=False, compare=False)
+
+    def load_table(self, identifier: Identifier) -> Table:
+        table = super().load_table(identifier)
+        if self.reopen is None or not table.schema.options.get(BLOB_VIEW_FIELD.key):
+            return table
+        others = TablesOfCatalog(cast(Catalog, self), self.options, self.reopen)
+        return replace(table, store=replace(table.store, others=others))
 
     def _schema_files(self, io: FileIO, *own: Callable[[], object], **how: Any) -> SchemaFiles:
         """Return the tables of a storage.

@@ -37,6 +37,7 @@ from paimon_sql.catalog.base import (
     SupportsRegistration,
     SupportsViews,
 )
+from paimon_sql.catalog.other_tables import TablesOfCatalog
 from paimon_sql.catalog.privileges.accounts import Account, Accounts
 from paimon_sql.catalog.privileges.rules import WHOLE_CATALOG, Grants, Privilege, Scope, object_name
 from paimon_sql.catalog.view import View
@@ -192,7 +193,8 @@ class PrivilegedCatalog:
         if not rights.insert:
             io = ReadOnlyFileIO(io, str(no_privilege(rights.user, ["INSERT"], "table", str(identifier.base))))
         allowed = replace(store.allowed, with_users=self.accounts.warehouse)
-        return replace(table, store=replace(store, io=io, rights=rights, allowed=allowed))
+        others = replace(store.others, catalog=self) if isinstance(store.others, TablesOfCatalog) else None
+        return replace(table, store=replace(store, io=io, rights=rights, allowed=allowed, others=others))
 
     def _staged(self, staged: StagedTable, identifier: Identifier) -> StagedTable:
         return replace(staged, table=self._guarded(staged.table, identifier, self.grants))

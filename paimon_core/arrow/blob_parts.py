@@ -29,6 +29,19 @@ def blob_parts(column: pa.Array) -> tuple[pa.Array, Callable[[pa.Array], pa.Arra
     return below, lambda values: _nested(column, values)
 
 
+def entry_bounds(column: pa.Array) -> NDArray[np.int64]:
+    """Return where the parts of each row of arrays or maps begin in `blob_parts`, with the end of the last row."""
+    offsets = _offsets(column)
+    bounds: NDArray[np.int64] = offsets - offsets[0]
+    return bounds
+
+
+def map_keys(column: pa.MapArray) -> pa.Array:
+    """Return the keys of maps, in the order of `blob_parts`."""
+    offsets = _offsets(column)
+    return column.keys.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+
+
 def row_sums(column: pa.Array, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Add up sizes of BLOB values, in the order of `blob_parts`, for each row of a column."""
     if not _is_nested(column):

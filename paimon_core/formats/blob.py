@@ -24,13 +24,13 @@ from paimon_core.arrow.columns import byte_lengths, validity
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnsupportedVersionError, is_later
 from paimon_core.formats.output import OutputFile
+from paimon_core.formats.varints import decode_varints, encode_varints
 from paimon_core.io.file_io import FileIO, storage_errors
 
 _MAGIC, _VERSION = (1481511375).to_bytes(4, "little"), 1
 _FOOTER, _HEAD, _TAIL = 5, 4, 12
 _NULL, _NOT_WRITTEN = -1, -2
 _MOST_BYTES = 64 * 2**20  # read at once, but for a single value
-_MOST_VARINT = 10
 _MAGIC_SUM = zlib.crc32(_MAGIC)
 
 Lengths = NDArray[np.int64]
@@ -83,15 +83,28 @@ class BlobFile:
             yield self._values(slice(start, start + rows))
             start, count = start + rows, count - rows
 
+    def stored_bytes(self, start: int, count: int) -> Iterator[pa.Buffer]:
+        """Yield the bytes of some rows as they are stored, in pieces."""
+        low = int(self.offsets[start])
+        end = low + int(np.maximum(self.lengths[start : start + count], 0).sum())
+        with storage_errors("read", self.path), self.io.open_input(self.path) as file:
+            while low < end:
+                yield self._bytes(file, low, min(end - low, _MOST_BYTES))
+                low += _MOST_BYTES
+
+    def _bytes(self, file: pa.NativeFile, offset: int, size: int) -> pa.Buffer:
+        data = pa.py_buffer(file.read_at(size, offset))
+        if data.size != size:
+            raise CorruptFileError(self.path, "it ends before the last value that its index lists")
+        return data
+
     def _values(self, rows: slice) -> pa.Array:
         lengths, offsets = self.lengths[rows], self.offsets[rows]
         stored = lengths > 0
         low = int(offsets[0])
         size = int(np.maximum(lengths, 0).sum())
         with storage_errors("read", self.path), self.io.open_input(self.path) as file:
-            data = pa.py_buffer(file.read_at(size, low))
-        if data.size != size:
-            raise CorruptFileError(self.path, "it ends before the last value that its index lists")
+            data = self._bytes(file, low, size)
         # There are three slots per row: the bytes before the value, the value, and the bytes after it.
         starts = offsets - low
         lead, tail = np.where(stored, _HEAD, 0), np.where(stored, _TAIL, 0)
@@ -141,6 +154,18 @@ class BlobFileWriter:
         self.row_count += len(values)
         return before + np.cumsum(lengths) - lengths + _HEAD
 
+    def copy(self, file: BlobFile | None, start: int, count: int) -> None:
+        """Append the values of rows of another file as they are stored, or NULL without a file.
+
+        The other file must have been checked to have values, or NULL, of all these rows."""
+        lengths = np.full(count, _NULL) if file is None else file.lengths[start : start + count]
+        for data in () if file is None else file.stored_bytes(start, count):
+            with storage_errors("write", self._file.path):
+                self._file.sink.write(data)
+            self.size += data.size
+        self._lengths.append(lengths)
+        self.row_count += count
+
     def close(self) -> int:
         """Finish the file, make it durable, and return its size in bytes."""
         index = _encode_lengths(np.concatenate([np.zeros(0, dtype=np.int64), *self._lengths]))
@@ -173,29 +198,15 @@ def _entry_tails(stored: pa.Array, sizes: NDArray[Any]) -> pa.Array:
 
 def _encode_lengths(lengths: Lengths) -> bytes:
     """Encode the differences of the lengths as zigzag varints."""
-    differences = np.diff(lengths, prepend=0)
-    zigzag = ((differences << 1) ^ (differences >> 63)).view(np.uint64)
-    shifts = np.arange(_MOST_VARINT, dtype=np.uint64) * np.uint64(7)
-    groups = zigzag[:, None] >> shifts
-    kept = groups > 0
-    kept[:, 0] = True
-    more = np.zeros_like(kept)
-    more[:, :-1] = kept[:, 1:]
-    return ((groups & np.uint64(0x7F)).astype(np.uint8) | (more.astype(np.uint8) << 7))[kept].tobytes()
+    return encode_varints(lengths, np.array([0, len(lengths)]))[0].tobytes()
 
 
 def _decode_lengths(path: str, data: bytes) -> Lengths:
     """Decode the lengths from the zigzag varints of their differences."""
     raw = np.frombuffer(data, dtype=np.uint8)
-    if not len(raw):
-        return np.zeros(0, dtype=np.int64)
-    lasts = np.flatnonzero(raw < 0x80)
-    if not len(lasts) or lasts[-1] != len(raw) - 1:
+    if len(raw) and raw[-1] >= 0x80:
         raise CorruptFileError(path, "its index ends within a number")
-    starts = np.append(0, lasts[:-1] + 1)
-    if (lasts - starts).max() >= _MOST_VARINT:
-        raise CorruptFileError(path, "its index has a number of more than 64 bits")
-    shift = 7 * (np.arange(len(raw)) - np.repeat(starts, lasts - starts + 1))
-    parts = (raw & 0x7F).astype(np.uint64) << shift.astype(np.uint64)
-    zigzag = np.add.reduceat(parts, starts)
-    return np.cumsum((zigzag >> np.uint64(1)).view(np.int64) ^ -(zigzag & np.uint64(1)).view(np.int64))
+    try:
+        return decode_varints(raw, np.array([0, len(raw)]), np.array([0, np.count_nonzero(raw < 0x80)]))
+    except ValueError as e:
+        raise CorruptFileError(path, f"its index {e}") from e

@@ -23,6 +23,7 @@ from paimon_core.options.option import (
     weights,
 )
 
+BLOB_COMPACTION = Option("blob-compaction.enabled", boolean, False, "Compactions combine .blob files, too.")
 BLOB_TARGET_FILE_SIZE = Option(
     "blob.target-file-size", optional(memory_size), None, "Size at which .blob files roll; default: target-file-size."
 )

@@ -34,6 +34,7 @@ BLOB_FIELD = Option(
 BLOB_VIEW_FIELD = Option(
     "blob-view-field", names, NO_NAMES, "BLOB columns that refer to values of other tables.", change=Change.EMPTY
 )
+BLOB_VIEW_RESOLVE = Option("blob-view.resolve.enabled", boolean, True, "Read the values that views refer to.")
 BUCKET = Option("bucket", integer, -1, "Number of buckets; -1: dynamic with a primary key, none without.")
 BUCKET_FUNCTION = Option(
     "bucket-function.type",

@@ -39,8 +39,6 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
         boolean: (
             "async-file-write",
             "auto-create",
-            "blob-compaction.enabled",
-            "blob-view.resolve.enabled",
             "blob-write-null-on-fetch-failure",
             "blob-write-null-on-missing-file",
             "blob.split-by-file-size",
@@ -246,7 +244,6 @@ READ = (
         instead="only tables of the types 'table' and 'materialized-table' support that",
     ),
     Feature("data-evolution.enabled", ("false",), keyed_only=True),
-    Feature("blob-view-field", ("",)),
     Feature("fields.*.map.storage-layout", ("default", _SHREDDED)),
     Feature("manifest.format", ("avro", "parquet", "orc")),
     Feature("primary-key.nullable", ("false",), keyed_only=True),

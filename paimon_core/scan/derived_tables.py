@@ -30,8 +30,7 @@ from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.rows import ROW_UPDATE_BEFORE, concat_batches
 from paimon_core.options import READ_SEQUENCE_NUMBER, ROW_TRACKING
-from paimon_core.scan.described_blobs import with_values
-from paimon_core.scan.read import read_split
+from paimon_core.scan.read import read_split, with_blobs
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import BIGINT, STRING, CollectionType, DataField, Kind, TimeType
 from paimon_core.store.data.row_tracking import tracking_fields
@@ -114,7 +113,7 @@ def read_derived(
     names = [c for c in columns if c in store.schema.field_by_name]
     usable = only_on(predicate, names) if predicate else None
     condition = to_arrow(usable, arrow_schema(store.schema.select(tuple(names)))) if usable else None
-    batches = with_values(store, read_changes(store, split, names, usable, retracts=True), names)
+    batches = with_blobs(store, read_changes(store, split, names, usable, retracts=True), names)
     if derived is not DerivedTable.BINLOG:
         column = partial(_change_column, split) if derived is DerivedTable.CHANGES else _log_column
         for batch in batches:

@@ -35,7 +35,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import Kind, RowType, TimeType, nested_types
-from paimon_core.store.blob.columns import described_fields
+from paimon_core.store.blob.columns import described_fields, view_fields
 from paimon_core.store.data.row_tracking import check_vectors_readable
 from paimon_core.store.table_store import TableStore
 
@@ -212,6 +212,7 @@ def _has_raw_columns(store: TableStore, request: ScanRequest) -> bool:
         and not may_be_shredded(options)
         and not _has_nanoseconds(schema)
         and not any(f.name in request.columns for f in described_fields(schema, options))
+        and not any(f.name in request.columns for f in view_fields(schema, options))
         and not has_case_twins(schema)
     )
 

@@ -21,7 +21,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField, cheap_field
-from paimon_core.store.blob.columns import form_of_blobs
+from paimon_core.store.blob.columns import form_of_blobs, viewed_columns
 from paimon_core.store.data.bucket_files import BucketFiles, read_ahead
 from paimon_core.store.data.row_tracking import readable_fields
 from paimon_core.store.named_files import files_of
@@ -29,11 +29,13 @@ from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
     from paimon_core.indexes.global_index.grouped_rows import decode_row_ids
+    from paimon_core.scan.blob_views import with_viewed
     from paimon_core.scan.changes.read import read_changes
     from paimon_core.store.branches import open_lending_branch
     from paimon_core.store.data.evolved_files import EvolvedFiles
 else:
     decode_row_ids = ImportedOnCall("paimon_core.indexes.global_index.grouped_rows", "decode_row_ids")
+    with_viewed = ImportedOnCall("paimon_core.scan.blob_views", "with_viewed")
     read_changes = ImportedOnCall("paimon_core.scan.changes.read", "read_changes")
     open_lending_branch = ImportedOnCall("paimon_core.store.branches", "open_lending_branch")
     EvolvedFiles = ImportedOnCall("paimon_core.store.data.evolved_files", "EvolvedFiles")
@@ -51,7 +53,17 @@ def read_split(
         store = open_lending_branch(store, split.branch).with_options(form_of_blobs(store.options))
     store = read_ahead(store, split.bucket_dir, split.files)
     with files_of(store):
-        yield from with_values(store, _with_metadata_columns(store, split, columns, predicate), columns)
+        yield from with_blobs(store, _with_metadata_columns(store, split, columns, predicate), columns)
+
+
+def with_blobs(
+    store: TableStore, batches: Iterator[pa.RecordBatch], columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Return rows with the values to which descriptors and views in BLOB columns refer. Raises the errors of
+    `with_values` and `with_viewed`."""
+    found = with_values(store, batches, columns)
+    viewed = viewed_columns(store, columns)
+    return with_viewed(store, found, viewed, read_split) if viewed else found
 
 
 def _with_metadata_columns(

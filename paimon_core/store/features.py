@@ -37,7 +37,7 @@ from paimon_core.options import (
 )
 from paimon_core.options.support import NEW, READ, WRITE, Feature, unsupported_values
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import Kind, holds_blobs
+from paimon_core.spec.types import holds_blobs
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
@@ -72,7 +72,6 @@ def check_readable(store: TableStore) -> None:
     Raises `InvalidOptionError` for an option with a value that is unknown here, and the errors of `check_selectable`.
     """
     check_selectable(store)
-    check_single_blobs(store.schema, store.name)
     _check_values(store, _OF_ALL, "read")
     check_merging(store, "read")
     _check_columns(store, SEQUENCE_FIELD.key, _sequence_columns(store), "read")
@@ -93,7 +92,6 @@ def check_writable(store: TableStore) -> None:
 
     Raises `InvalidOptionError` like `check_readable`, and the errors of `check_insertable`."""
     check_insertable(store)
-    check_single_blobs(store.schema, store.name)
     _check_options_of_writers(store)
     _check(store, WRITE, "written")
     if store.schema.counts_new_rows:
@@ -121,16 +119,6 @@ def packed_columns(schema: TableSchema, options: TableOptions) -> list[str]:
     inline = {*options[BLOB_DESCRIPTOR_FIELD], *options[BLOB_VIEW_FIELD]} if schema.primary_keys else ()
     blobs = (f.name for f in schema.fields if holds_blobs(f.type) and schema.primary_keys)
     return [name for name in blobs if name not in inline]
-
-
-def check_single_blobs(schema: TableSchema, name: str = "") -> None:
-    """Raise `UnsupportedFeatureError` for ARRAY<BLOB> and MAP<…, BLOB> in a table without a primary key."""
-    nested = (f for f in schema.fields if holds_blobs(f.type) and f.type.kind is not Kind.BLOB)
-    for field in nested if not schema.primary_keys else ():
-        raise UnsupportedFeatureError(
-            f"Column {field.name!r}{f' of table {name}' if name else ''} is {field.type.sql()}: this version has BLOBs "
-            "in arrays and maps only in tables with a primary key. Use a column of single BLOBs."
-        )
 
 
 def check_stays(schemas: Iterable[TableSchema], name: str, change: str) -> None:

@@ -81,6 +81,13 @@ class IcebergCatalogs(Protocol):
         """
 
 
+class OtherTables(Protocol):
+    """The other tables of a table's catalog, with the rights of the catalog's user. Picklable."""
+
+    def store_of(self, name: str) -> TableStore:
+        """Return the table `database.table`. Raises the errors of `Catalog.load_table`."""
+
+
 @dataclass(frozen=True)
 class TableStore:
     """A table's storage, path, current schema and options (the schema's options, overridden for this use). Picklable.
@@ -91,7 +98,7 @@ class TableStore:
 
     `turn` is the turn of the upkeep that uses this store. `watcher` is notified of changes, `iceberg_catalogs` of
     Iceberg metadata; both are lost by pickling, because tasks commit nothing. `rights` are the rights of the catalog's
-    user, None if the catalog has no users.
+    user, None if the catalog has no users. `others` opens the tables to which blob views refer, None without a catalog.
 
     `zone` converts between instants and local times: it is the session's time zone, None for the process's. `metrics`
     counts commits and compactions, `filters` the filters of scans. `threads` decode files for the reader of a split.
@@ -111,6 +118,7 @@ class TableStore:
     watcher: Watcher | None = field(default=None, compare=False, repr=False)
     rights: Rights | None = None
     zone: tzinfo | None = None
+    others: OtherTables | None = field(default=None, compare=False, repr=False)
     iceberg_catalogs: IcebergCatalogs | None = field(default=None, compare=False, repr=False)
     metrics: Metrics = field(default=PROCESS, compare=False, repr=False)
     filters: SeenFilters = field(default=FILTERS, compare=False, repr=False)

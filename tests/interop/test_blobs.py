@@ -79,6 +79,47 @@ def test_descriptors(engines: Engines, tmp_path: Path) -> None:
     engines.both("SELECT * FROM u", [[1, content], [2, content]])
 
 
+@pytest.mark.parametrize("first", ENGINES)
+def test_arrays_and_maps_in_files_of_their_own(engines: Engines, first: str) -> None:
+    second = other(first)
+    keys = ("STRING", "INT", "TINYINT", "BIGINT")  # other keys need Paimon 2.1
+    maps = ", ".join(f"m{i} MAP<{key}, BINARY> COMMENT '__BLOB_FIELD'" for i, key in enumerate(keys))
+    columns = f"k INT, a ARRAY<BINARY> COMMENT '__BLOB_FIELD; pages', {maps}"
+    engines.run(first, f"CREATE TABLE t ({columns}) TBLPROPERTIES ({EVOLVES}, 'blob.target-file-size' = '60 b')")
+    engines.both("SELECT fields, get_json_object(options, '$.blob-field') AS blobs FROM `t$schemas`")
+    literals = ("'x'", "-7", "-7Y", "-70000000000L")
+    values = ", ".join(f"MAP({key}, X'0{i}')" for i, key in enumerate(literals))
+    nothing = ", ".join("NULL" for _ in keys)
+    for engine in (first, second):
+        rows = (
+            f"VALUES (1, ARRAY(X'01', NULL, X''), {values}), (2, ARRAY(), MAP(), {nothing[6:]}), (3, NULL, {nothing})"
+        )
+        engines.run(engine, f"INSERT INTO t SELECT /*+ REPARTITION(1) */ * FROM {rows} ORDER BY 1")
+    engines.both(FILES)
+    engines.both(BLOBS)
+    found = ", ".join(f"m{i}[{key}] AS v{i}, size(m{i}) AS s{i}" for i, key in enumerate(literals))
+    query = (
+        f"SELECT _ROW_ID, k, get(a, 0) AS a0, get(a, 1) AS a1, get(a, 2) AS a2, size(a) AS n, {found} FROM t ORDER BY 1"
+    )
+    rows_found = engines.both(query)
+    assert rows_found[0][:6] == [0, 1, "x:01", None, "x:", 3] and rows_found[3][6] == "x:00"
+    engines.run(first, "UPDATE t SET a = ARRAY(X'AA') WHERE k = 2")
+    engines.run(
+        second, "MERGE INTO t USING (SELECT 3 AS k) s ON t.k = s.k WHEN MATCHED THEN UPDATE SET m1 = MAP(5, X'BB')"
+    )
+    engines.run(second, "DELETE FROM t WHERE _ROW_ID = 0")
+    rows_found = engines.both(query)
+    merges = "compaction.min.file-num=2,blob-compaction.enabled=true"
+    engines.run("ours", f"CALL sys.compact(table => '{engines.database}.t', options => '{merges}')")
+    assert engines.both(query) == rows_found
+    assert len(engines.rows("ours", BLOBS)) < 20
+    engines.run(second, "UPDATE t SET a = ARRAY(X'CC') WHERE k = 2")
+    engines.both(query)
+    described = "SELECT sys.descriptor_to_string(a[0]) LIKE '%.blob%' AS b FROM t WHERE k = 2"
+    engines.run("java", "ALTER TABLE t SET TBLPROPERTIES ('blob-as-descriptor' = 'true')")
+    engines.both(described, [[True], [True]])
+
+
 KEYED = "'primary-key' = 'k', 'bucket' = '1', 'write-only' = 'true'"
 
 
@@ -171,3 +212,23 @@ def test_functions(engines: Engines) -> None:
     described = "sys.descriptor_to_string(sys.path_to_descriptor(CAST(id AS STRING)))"
     query = f"SELECT id, sys.bucket(10, id), {described} FROM range(20)"
     assert sorted(engines.rows("ours", query)) == sorted(engines.rows("java", query))
+
+
+@pytest.mark.parametrize("first", ENGINES)
+def test_views_of_blobs_in_other_tables(engines: Engines, first: str) -> None:
+    second = other(first)
+    engines.run(first, f"CREATE TABLE src (k INT, pic BINARY COMMENT '__BLOB_FIELD') TBLPROPERTIES ({EVOLVES})")
+    engines.run(second, "INSERT INTO src SELECT /*+ REPARTITION(1) */ * FROM VALUES (1, X'01'), (2, NULL) ORDER BY 1")
+    columns = "k INT, pic BINARY COMMENT '__BLOB_VIEW_FIELD; of src'"
+    engines.run(first, f"CREATE TABLE t ({columns}) TBLPROPERTIES ({EVOLVES})")
+    engines.both("SELECT fields, get_json_object(options, '$.blob-view-field') AS views FROM `t$schemas`")
+    view = f"sys.blob_view('{engines.database}.src', 'pic', _ROW_ID)"
+    views = {str(engines.rows(e, f"SELECT k, hex({view}) FROM src ORDER BY k")) for e in ENGINES}
+    assert len(views) == 1
+    for engine in (first, second):
+        engines.run(engine, f"INSERT INTO t SELECT k, {view} FROM src")
+    query = "SELECT k, pic FROM t ORDER BY k"
+    engines.both(query, [[1, "x:01"], [1, "x:01"], [2, None], [2, None]])
+    engines.run(second, "UPDATE src SET pic = X'0A' WHERE k = 1")
+    engines.run("ours", "UPDATE t SET k = 9 WHERE k = 2", f"{COMPACT}'{engines.database}.t')")
+    engines.both(query, [[1, "x:0a"], [1, "x:0a"], [9, None], [9, None]])

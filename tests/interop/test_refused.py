@@ -33,7 +33,6 @@ def test_tables_of_java_with_unsupported_options(engines: Engines) -> None:
     [
         ("k INT, v INT", "'metadata.iceberg.format-version' = '3'", "readers of Iceberg would see old rows"),
         ("k INT, v INT", "'pk-multivalue.index.columns' = 'v'", "pk-multivalue.index.columns"),
-        ("k INT, b BINARY COMMENT '__BLOB_VIEW_FIELD'", "'write-only' = 'true'", "support blob views"),
     ],
 )
 def test_tables_with_unsupported_options_are_refused(engines: Engines, columns: str, options: str, says: str) -> None:

@@ -9,15 +9,23 @@ data file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from paimon_core.arrow.types import arrow_schema
+from paimon_core.arrow.types import arrow_field, arrow_schema
 from paimon_core.errors import CorruptFileError, DataFileMissingError
 from paimon_core.formats.blob import BlobFile
-from paimon_core.options import BLOB_AS_DESCRIPTOR, BLOB_DESCRIPTOR_FIELD, BLOB_VIEW_FIELD, TableOptions
+from paimon_core.lazy import ImportedOnCall
+from paimon_core.options import (
+    BLOB_AS_DESCRIPTOR,
+    BLOB_DESCRIPTOR_FIELD,
+    BLOB_VIEW_FIELD,
+    BLOB_VIEW_RESOLVE,
+    TableOptions,
+)
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, first_row
@@ -26,6 +34,12 @@ from paimon_core.spec.types import DataField, Kind, holds_blobs
 from paimon_core.store.blob.values import descriptors, is_descriptor
 from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.store.blob.nested_values import nested_descriptors, nested_values
+else:
+    nested_descriptors = ImportedOnCall("paimon_core.store.blob.nested_values", "nested_descriptors")
+    nested_values = ImportedOnCall("paimon_core.store.blob.nested_values", "nested_values")
 
 # An option of reads, not of tables. The rows that UPDATE and MERGE read are written again, and a writer fetches the
 # bytes of every descriptor. So a value that looks like a descriptor is read as a descriptor of its bytes.
@@ -58,6 +72,18 @@ def descriptor_fields(schema: TableSchema, options: TableOptions) -> tuple[DataF
     return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name in options[BLOB_DESCRIPTOR_FIELD])
 
 
+def view_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
+    """The columns with views in data files."""
+    return tuple(f for f in schema.fields if f.type.kind is Kind.BLOB and f.name in options[BLOB_VIEW_FIELD])
+
+
+def viewed_columns(store: TableStore, columns: Sequence[str]) -> list[str]:
+    """Return the columns with views that a read replaces by values. In rows to be written again, views stay."""
+    if not store.options[BLOB_VIEW_RESOLVE] or reads_rows_to_change(store.options):
+        return []
+    return [f.name for f in view_fields(store.schema, store.options) if f.name in columns]
+
+
 def described_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:
     """Return the columns with descriptors in data files. In a table with a primary key, these are all BLOB columns."""
     if not schema.primary_keys:
@@ -68,10 +94,27 @@ def described_fields(schema: TableSchema, options: TableOptions) -> tuple[DataFi
 def blob_column(
     store: TableStore, bucket_dir: str, rows: RowRange, parts: Sequence[DataFileMeta], field: DataField
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the values of a BLOB column for all rows of a range.
+    """Yield the values of a BLOB column for all rows of a range, as `newest_values` finds them.
 
-    The value of a row comes from the newest file in `parts` that has a value for the row; without one, it is NULL. With
-    `blob-as-descriptor`, the values are descriptors. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
+    With `blob-as-descriptor`, the values are descriptors. Raises the same errors.
+    """
+    schema = arrow_schema([field])
+    for file, start, count in newest_values(store, bucket_dir, rows, parts):
+        if file is None:
+            yield pa.RecordBatch.from_arrays([pa.nulls(count, schema.types[0])], schema=schema)
+            continue
+        for values in _values(store, file, field, start, count):
+            yield pa.RecordBatch.from_arrays([values], schema=schema)
+
+
+def newest_values(
+    store: TableStore, bucket_dir: str, rows: RowRange, parts: Sequence[DataFileMeta]
+) -> Iterator[tuple[BlobFile | None, int, int]]:
+    """Yield the places of the values of a BLOB column for all rows of a range: a file, its first row, and a number of
+    rows.
+
+    The value of a row comes from the newest file in `parts` that has a value for the row; rows without such a file
+    have None as their file, and the value NULL. Raises `DataFileMissingError`, `CorruptFileError`, `StorageError`.
     """
     oldest_first = sorted(parts, key=lambda f: (f.max_sequence_number, f.file_name))
     places = FilePlaces(store)
@@ -80,17 +123,23 @@ def blob_column(
     source = np.full(rows.count, -1, dtype=np.int64)
     for number, (file, start) in enumerate(zip(files, starts, strict=True)):
         source[start : start + len(file.lengths)][file.written] = number
-    schema = arrow_schema([field])
     changes = np.flatnonzero(np.diff(source, prepend=-2))
     for start, end in zip(changes.tolist(), [*changes[1:].tolist(), rows.count], strict=True):
         number = int(source[start])
-        if number < 0:
-            yield pa.RecordBatch.from_arrays([pa.nulls(end - start, schema.types[0])], schema=schema)
-            continue
-        read = BlobFile.read if not reads_rows_to_change(store.options) else _values_to_write
-        read = _descriptors if store.options[BLOB_AS_DESCRIPTOR] else read
-        for values in read(files[number], start - starts[number], end - start):
-            yield pa.RecordBatch.from_arrays([values], schema=schema)
+        yield (None, 0, end - start) if number < 0 else (files[number], start - starts[number], end - start)
+
+
+def _values(store: TableStore, file: BlobFile, field: DataField, start: int, count: int) -> Iterator[pa.Array]:
+    """Yield the values of some rows in the form that the reader wants."""
+    again = reads_rows_to_change(store.options)
+    if field.type.kind is not Kind.BLOB:
+        kind = arrow_field(field).type
+        if store.options[BLOB_AS_DESCRIPTOR]:
+            return nested_descriptors(file, kind, start, count)
+        return nested_values(file, kind, start, count, again=again)
+    if store.options[BLOB_AS_DESCRIPTOR]:
+        return _descriptors(file, start, count)
+    return _values_to_write(file, start, count) if again else file.read(start, count)
 
 
 def _descriptors(file: BlobFile, start: int, count: int) -> Iterator[pa.Array]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +17,19 @@ from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.io.ranges import read_ranges
 from paimon_core.io.unlinked import UnlinkedFileIO
+from paimon_core.lazy import ImportedOnCall
+from paimon_core.options import BLOB_VIEW_FIELD, BLOB_VIEW_RESOLVE
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.encodings.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SIZE, BlobDescriptor
+from paimon_core.spec.encodings.blob_view import VIEW_HEAD, VIEW_TAIL, viewed_table
 from paimon_core.store.allowed import DESCRIPTORS, EXTERNAL_PATHS, Allowed
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.arrow.blob_parts import blob_parts, row_sums
+else:
+    blob_parts = ImportedOnCall("paimon_core.arrow.blob_parts", "blob_parts")
+    row_sums = ImportedOnCall("paimon_core.arrow.blob_parts", "row_sums")
 
 _PACK = ".managed.blob"
 MOST_BYTES = 64 * 2**20  # of values that are fetched at once, except for a single value
@@ -52,8 +62,8 @@ class DescribedBlobs:
         return sizes
 
     def pieces(self, values: pa.Array) -> Iterator[pa.Array]:
-        """Divide values into pieces to fetch at once."""
-        ends, start = np.cumsum(self.sizes(values)), 0
+        """Divide values, or arrays and maps of values, into pieces to fetch at once."""
+        ends, start = np.cumsum(row_sums(values, self.sizes(blob_parts(values)[0]))), 0
         while start < len(ends):
             before = ends[start - 1] if start else 0
             end = max(start + 1, int(np.searchsorted(ends, before + MOST_BYTES, side="right")))
@@ -132,6 +142,8 @@ class DescribedBlobs:
     def _storage(self, path: str) -> FileIO:
         if self.allowed.limits_files and "://" not in path:
             return UnlinkedFileIO()
+        if path.startswith(f"{self.root}/"):
+            return self.own
         same = path.partition("://")[:2] == self.root.partition("://")[:2] if "://" in path else "://" not in self.root
         return self.own if same and not self.options else load_file_io(path, self.options)
 
@@ -158,6 +170,24 @@ def is_descriptor(values: pa.Array) -> NDArray[np.bool_]:
     return found
 
 
+def view_parts(
+    column: str, views: pa.Array
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Split blob views: the distinct names of tables, and per view the number of its name, the id of the column and the
+    id of the row. Raises `InvalidDataError` for a value that is not a view."""
+    begins = pc.starts_with(views, VIEW_HEAD).to_numpy(zero_copy_only=False)
+    if not begins.all() or (byte_lengths(views) < len(VIEW_HEAD) + VIEW_TAIL).any():
+        raise InvalidDataError(
+            f"Column {column!r} is in '{BLOB_VIEW_FIELD.key}' and takes blob views only, as sys.blob_view makes them. "
+            f"To copy views, read them with '{BLOB_VIEW_RESOLVE.key}' = 'false'."
+        )
+    heads = pc.binary_slice(views, 0, -VIEW_TAIL).dictionary_encode()
+    data, _ = stored_bytes(pc.binary_slice(views, -VIEW_TAIL))
+    ids = np.frombuffer(data.tobytes(), dtype=[("field", "<i4"), ("row", "<i8")])
+    names = [viewed_table(head) for head in heads.dictionary.to_pylist()]
+    return names, heads.indices.to_numpy().astype(np.int64), ids["field"].astype(np.int64), ids["row"].astype(np.int64)
+
+
 def files_named(values: pa.Array) -> set[str]:
     """Return the URIs of the files that descriptors refer to. Raises `InvalidDataError` for an invalid descriptor."""
     heads, _, _ = _parts(values.filter(pa.array(is_descriptor(values))))
@@ -172,6 +202,11 @@ def descriptors(path: str, starts: NDArray[np.int64], lengths: NDArray[np.int64]
     head = BlobDescriptor(path).encode()[:-TAIL_SIZE]
     found = pc.binary_join_element_wise(pa.scalar(head, pa.binary()), tails, pa.scalar(b"", pa.binary()))
     return pc.if_else(pa.array(lengths >= 0), found, None)
+
+
+def check_views(name: str, values: pa.Array) -> None:
+    """Raise `InvalidDataError` if a value of a view column is not a view."""
+    view_parts(name, values.drop_null())
 
 
 def check_descriptors(name: str, values: pa.Array, root: str) -> None:

@@ -1,8 +1,8 @@
 """BLOB columns in definitions of tables: binary columns that a comment or an option makes BLOB, and invalid
 definitions.
 
-A comment begins with `__BLOB_FIELD` or `__BLOB_DESCRIPTOR_FIELD`, alone or before `; the real comment`. The option then
-names the column, too. Source: documentation, "Blob Storage".
+A comment begins with `__BLOB_FIELD`, `__BLOB_DESCRIPTOR_FIELD` or `__BLOB_VIEW_FIELD`, alone or before
+`; the real comment`. The option then names the column, too. Source: documentation, "Blob Storage".
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.options import (
     BLOB_DESCRIPTOR_FIELD,
     BLOB_FIELD,
@@ -27,14 +27,13 @@ from paimon_core.options import (
 from paimon_core.spec.kinds import BINARIES, INTEGERS, TEXTS
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import CollectionType, DataField, DataType, Kind, MapType, holds_blobs
-from paimon_core.store.features import check_packs, check_single_blobs, function_of
+from paimon_core.store.features import check_packs, function_of
 
 _DIRECTIVES = {
     "__BLOB_FIELD": BLOB_FIELD,
     "__BLOB_DESCRIPTOR_FIELD": BLOB_DESCRIPTOR_FIELD,
     "__BLOB_VIEW_FIELD": BLOB_VIEW_FIELD,
 }
-_UNSUPPORTED = "__BLOB_VIEW_FIELD"
 _SEQUENCE_GROUP = re.compile(r"fields\.(?P<columns>.+)\.sequence-group")
 _KEYS = frozenset({*BINARIES, *TEXTS, *INTEGERS, Kind.DECIMAL, Kind.BOOLEAN, Kind.DATE, Kind.TIME})  # of maps of BLOBs
 _BINARIES = BINARIES | {Kind.BLOB}
@@ -63,11 +62,6 @@ def with_directive(column: DataField, options: Mapping[str, str]) -> tuple[DataF
 
     Return the column and the options, which then name the column. Raises the same errors as `with_blobs`."""
     comment = (column.description or "").strip()
-    if comment.startswith(_UNSUPPORTED):
-        raise UnsupportedFeatureError(
-            f"Column {column.name!r} cannot be created with the comment {comment!r}: this version does not "
-            "support blob views. For a plain column, remove the directive from the comment."
-        )
     if not comment.startswith("__BLOB"):
         return column, dict(options)
     directive, _, text = comment.partition(";")
@@ -107,7 +101,6 @@ def check_blobs(schema: TableSchema, options: TableOptions) -> None:
         )
     if not blobs:
         return
-    check_single_blobs(schema)
     if not schema.primary_keys and not options[DATA_EVOLUTION]:
         raise InvalidOptionError(
             f"Data evolution config must enabled for table with BLOB type column {blobs[0]!r}: set "

@@ -18,7 +18,7 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.compaction.bucket import PlannedCompaction, compact_append, compact_bucket, is_due, planned_merge
-from paimon_core.write.compaction.row_ranges import compact_ranges, due_ranges
+from paimon_core.write.compaction.row_ranges import compact_ranges, due_ranges, files_before
 from paimon_core.write.deletion import vectors_of
 
 
@@ -64,8 +64,8 @@ def planned_compaction(store: TableStore, bucket: BucketState, strategy: Strateg
     """Return the compaction of a bucket that the job would do, or None."""
     if not store.options[DATA_EVOLUTION]:
         return planned_merge(store, bucket, strategy)
-    groups = due_ranges(store, bucket, strategy)
-    return PlannedCompaction(tuple(f for g in groups for r in g for f in r.files), None) if groups else None
+    files = files_before(*due_ranges(store, bucket, strategy))
+    return PlannedCompaction(files, None) if files else None
 
 
 def largest_first(buckets: Iterable[BucketState]) -> tuple[BucketState, ...]:

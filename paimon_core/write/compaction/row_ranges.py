@@ -1,12 +1,12 @@
 """Compacting a bucket of a table with data evolution: neighbouring row ranges become one file with all columns.
 
-Rows keep their ids, so deleted rows are kept, and marked in the new file. `.blob` and `.vector.FORMAT` files stay as
-they are.
+Rows keep their ids, so deleted rows are kept, and marked in the new file. `.vector.FORMAT` files stay as they are, and
+so do `.blob` files without `blob-compaction.enabled`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -25,6 +25,7 @@ from paimon_core.store.data.evolved_files import EvolvedFiles, holds
 from paimon_core.store.data.vector_parts import vector_file_fields
 from paimon_core.store.indexes.index_files import read_deletions, vectors_by_file
 from paimon_core.store.table_store import TableStore
+from paimon_core.write.compaction.blob_ranges import BlobFiles, blob_writer, combine, due_blobs
 from paimon_core.write.deletion import changed_vectors
 from paimon_core.write.files.data_files import DataFileWriter, FileRole, target_file_size
 
@@ -32,13 +33,14 @@ ONE_FILE = {TARGET_FILE_SIZE.key: "1048576 gb", TARGET_FILE_ROW_NUM.key: str(2**
 
 
 def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -> CommitMessage | None:
-    """Combine the files of neighbouring row ranges, up to the target size. Return None if no compaction is due.
+    """Combine the files of neighbouring row ranges, and then their `.blob` files, up to the target sizes. Return None
+    if no compaction is due.
 
     A full compaction takes any two files; any other compaction needs `compaction.min.file-num` files. Raises
     `StorageError`, `CorruptFileError`; then no new file is kept.
     """
-    groups = due_ranges(store, bucket, strategy)
-    if not groups:
+    groups, blobs = due_ranges(store, bucket, strategy)
+    if not groups and not blobs:
         return None
     apart = (*blob_file_fields(store.schema, store.options), *vector_file_fields(store.schema, store.options))
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
@@ -54,7 +56,11 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
             deleted = _deleted(store, group, deletions)
             if len(deleted):
                 moved[after[-1].file_name] = deleted
-        before = tuple(f for g in groups for r in g for f in r.files)
+        for files in blobs:
+            column = blob_writer(store, reader.bucket_dir, files)
+            undo.enter_context(on_failure(column.abort))
+            after.append(combine(store, reader.bucket_dir, column, files))
+        before = files_before(groups, blobs)
         index = changed_vectors(store, bucket.key, bucket.vectors, moved, frozenset(f.file_name for f in before))
     return CommitMessage(
         partition=bucket.partition,
@@ -67,11 +73,20 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
     )
 
 
-def due_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -> list[list[RowRange]]:
-    """Return the groups of row ranges that a compaction combines, each into one file."""
+def due_ranges(
+    store: TableStore, bucket: BucketState, strategy: Strategy
+) -> tuple[list[list[RowRange]], list[BlobFiles]]:
+    """Return the groups of row ranges that become one file each, and the groups of `.blob` files that do."""
     least = 2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM])
-    ranges = [r for r in row_ranges(bucket.files) if not _has_vectors(store, r)]
-    return [g for g in _groups(store, ranges) if sum(len(r.files) for r in g) >= least]
+    ranges = row_ranges(bucket.files)
+    without_vectors = [r for r in ranges if not _has_vectors(store, r)]
+    groups = [g for g in _groups(store, without_vectors) if sum(len(r.files) for r in g) >= least]
+    return groups, due_blobs(store, ranges, groups)
+
+
+def files_before(groups: Iterable[Sequence[RowRange]], blobs: Iterable[BlobFiles]) -> tuple[DataFileMeta, ...]:
+    """Return the files that a compaction replaces."""
+    return (*(f for g in groups for r in g for f in r.files), *(f for b in blobs for f in b.files))
 
 
 def _has_vectors(store: TableStore, rows: RowRange) -> bool:

@@ -30,8 +30,8 @@ from paimon_core.options import (
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import TO_BE_NUMBERED, DataFileMeta, FileSource
 from paimon_core.spec.stats import EMPTY_STATS, UNKNOWN, ColumnStats, encode_stats
-from paimon_core.store.blob.columns import blob_file_fields, descriptor_fields
-from paimon_core.store.blob.values import check_descriptors
+from paimon_core.store.blob.columns import blob_file_fields, descriptor_fields, view_fields
+from paimon_core.store.blob.values import check_descriptors, check_views
 from paimon_core.store.data.row_tracking import written_fields
 from paimon_core.store.data.vector_parts import vector_file_fields
 from paimon_core.store.external.paths import external_path
@@ -115,6 +115,7 @@ class DataFileWriter:
         self._schema = arrow_schema(fields)
         self._columns = store.schema.fields if self._write_cols is None else fields
         self._described = [f for f in descriptor_fields(store.schema, store.options) if f in fields]
+        self._viewed = [f for f in view_fields(store.schema, store.options) if f in fields]
         self._key_fields = fields[: len(store.schema.key_fields)] if store.has_primary_key else ()
         self._stored = fields[len(self._key_fields) :] if store.options[DATA_FILE_THIN] else fields
         self._modes = column_modes(self._options, self._columns)
@@ -194,12 +195,14 @@ class DataFileWriter:
     def _without_parts(self, part: pa.RecordBatch) -> pa.RecordBatch:
         """Return the columns of the data file. BLOB values are written immediately, so that they are not buffered;
         VECTOR columns with files of their own go to their writer."""
-        if self._described and not self._role.stored:
+        if (self._described or self._viewed) and not self._role.stored:
             new = part
             if VALUE_KIND in part.schema.names:
                 new = part.filter(pa.array(~is_retract(fixed_values(part.column(VALUE_KIND), np.int8))))
             for field in self._described:
                 check_descriptors(field.name, new.column(field.name), self._store.root)
+            for field in self._viewed:
+                check_views(field.name, new.column(field.name))
         for blob in self._blobs:
             blob.write(part.column(blob.name))
         part = self._packed.packed(part)

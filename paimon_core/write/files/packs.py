@@ -21,7 +21,6 @@ import pyarrow.compute as pc
 from paimon_core.arrow.blob_parts import blob_parts, without_nulls
 from paimon_core.arrow.columns import byte_lengths, fixed_values, validity
 from paimon_core.arrow.types import VALUE_KIND
-from paimon_core.formats.blob import BlobFileWriter
 from paimon_core.lsm.rows import is_retract
 from paimon_core.options import BLOB_TARGET_FILE_SIZE
 from paimon_core.spec.manifest import DataFileMeta
@@ -29,6 +28,7 @@ from paimon_core.spec.types import DataField
 from paimon_core.store.blob.references import PACK, REFERENCES, encode_references
 from paimon_core.store.blob.values import DescribedBlobs, descriptors, files_named
 from paimon_core.store.table_store import TableStore
+from paimon_core.write.files.blob_files import NewBlobFiles
 from paimon_core.write.files.new_paths import NewPaths
 
 
@@ -36,12 +36,9 @@ class PackWriter:
     """The packs of one column. A pack ends at `blob.target-file-size`, or else at `target` bytes."""
 
     def __init__(self, store: TableStore, paths: NewPaths, target: int):
-        self._store, self._new_paths = store, paths
         self._target = store.options[BLOB_TARGET_FILE_SIZE] or target
         self._blobs = DescribedBlobs.of(store)
-        self._file: BlobFileWriter | None = None
-        self._path = ""
-        self._paths: list[str] = []
+        self._files = NewBlobFiles(store, paths, PACK)
 
     def packed(self, values: pa.Array) -> pa.Array:
         """Write values, and return their descriptors. The values that given descriptors refer to are copied.
@@ -55,30 +52,20 @@ class PackWriter:
 
     def close(self) -> None:
         """End the open pack. It is durable then."""
-        if self._file is not None:
-            file, self._file = self._file, None
-            file.close()
+        self._files.close()
 
     def abort(self) -> None:
         """Delete all packs, as far as possible."""
-        if self._file is not None:
-            self._file.abort()
-            self._file = None
-        for path in self._paths:
-            with suppress(OSError):
-                self._store.io.delete(path)
+        self._files.abort()
 
     def _write(self, values: pa.Array) -> Iterator[pa.Array]:
         """Write values that are not NULL. Yield their descriptors."""
         while len(values):
-            if self._file is None:
-                self._path = self._new_paths.next(PACK)
-                self._paths.append(self._path)
-                self._file = BlobFileWriter(self._store.io, self._path)
-            count = self._file.room(values, self._target)
+            file = self._files.open()
+            count = file.room(values, self._target)
             part, values = values.slice(0, count), values.slice(count)
-            yield descriptors(self._path, self._file.write(part), byte_lengths(part))
-            if self._file.size >= self._target:
+            yield descriptors(self._files.path, file.write(part), byte_lengths(part))
+            if file.size >= self._target:
                 self.close()
 
 

@@ -12,8 +12,9 @@ from functools import partial
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
 
-from paimon_core.errors import TableExistsError
+from paimon_core.errors import TableExistsError, TableNotFoundError
 from paimon_core.spec.identifier import Identifier
+from paimon_core.table import Table
 from paimon_sql.preprocess import SEARCH_OPTION, CreateLike, create_like
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import PROCEDURES
@@ -30,6 +31,7 @@ from paimon_sql.spark.jvm.sessions import current_catalog, current_namespace, is
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.views.older_views import OlderViews
+from paimon_sql.spark.tables.blob_view_function import BLOB_VIEW, BlobViewCall
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
 from paimon_sql.spark.tables.definitions import PROVIDER
@@ -42,7 +44,7 @@ _VIEW = re.compile(r"\b(?:views?|describe|desc|show|drop|truncate)\b", re.IGNORE
 _STATE = re.compile(
     "|".join((*map(re.escape, _NAMED), "(?:vector|full_text|hybrid)_search", "paimon_incremental_")), re.IGNORECASE
 )
-_FUNCTION = re.compile(rf"\bsys\b[`\s]*\.[`\s]*(?:{'|'.join(COLUMN_FUNCTIONS)})\b", re.IGNORECASE)
+_FUNCTION = re.compile(rf"\bsys\b[`\s]*\.[`\s]*(?:{'|'.join((*COLUMN_FUNCTIONS, BLOB_VIEW))})\b", re.IGNORECASE)
 _CALL = re.compile(r"\bcall\b", re.IGNORECASE)
 _ARGUMENTS = {p.name.lower(): p.name for procedure in PROCEDURES.values() for p in procedure.parameters}
 
@@ -65,11 +67,18 @@ class OlderSpark:
             ours = place | self.registry.catalogs.keys()
             plan = with_named_options(self.jvm, session, plan, _NAMED, ours)
         if _FUNCTION.search(text) and renames_calls(self.jvm):
-            makers, session = column_function_makers(self.jvm), self.registry.session
+            makers = {**column_function_makers(self.jvm), BLOB_VIEW: BlobViewCall(self.jvm, self._table)}
+            session = self.registry.session
             plan = with_named_functions(self.jvm, session, plan, makers, self.registry.catalogs)
         if _CALL.search(text) and exact_names(self.jvm):
             plan = with_exact_names(self.jvm, plan, _ARGUMENTS)
         return plan
+
+    def _table(self, name: str) -> Table:
+        found = self.registry.find_name(name)
+        if found is None:
+            raise TableNotFoundError(f"Table {name} is not in a Paimon catalog.")
+        return found[0].catalog.load_table(found[1])
 
     def create_like(self, text: str) -> JavaObject | None:
         """Return the plan that runs `CREATE TABLE … LIKE` if it creates a table in a Paimon catalog; None for any other

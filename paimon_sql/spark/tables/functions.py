@@ -7,6 +7,7 @@ partitions.
 from __future__ import annotations
 
 from datetime import tzinfo
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -23,13 +24,15 @@ from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.older.named_functions import expression_function
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.tables.blob_view_function import BLOB_VIEW, BlobViewCall
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function
 
 MAX_PT = "max_pt"
-FUNCTIONS = tuple(sorted((*COLUMN_FUNCTIONS, MAX_PT)))
-_NOT_YET = ("blob_view", "descriptor_to_presigned_url", "try_descriptor_to_presigned_url")
+FUNCTIONS = tuple(sorted((*COLUMN_FUNCTIONS, BLOB_VIEW, MAX_PT)))
+_NOT_YET = ("descriptor_to_presigned_url", "try_descriptor_to_presigned_url")
 
 
 def check_function(name: str) -> str:
@@ -48,6 +51,9 @@ def check_function(name: str) -> str:
 def system_function(jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_name: str, name: str) -> Any:
     """Return a function of `sys` in the form that Spark's analyzer takes. Raises as `check_function` does."""
     known = check_function(name)
+    if known == BLOB_VIEW:
+        find = partial(_named_table, session, catalog, catalog_name, known)
+        return expression_function(jvm, known, BlobViewCall(jvm, find))
     return MaxPartition(jvm, session, catalog, catalog_name) if known == MAX_PT else column_function(jvm, known)
 
 
@@ -88,20 +94,22 @@ class MaxPartition(Proxy):
     def produceResult(self, row: Any) -> Any:
         if row.isNullAt(0):
             raise InvalidOptionError(f"{MAX_PT}: the name of a table cannot be NULL.")
-        table = self.catalog.load_table(self._identifier(str(row.getString(0))))
+        table = _named_table(self.session, self.catalog, self.catalog_name, MAX_PT, str(row.getString(0)))
         text = _largest(table, self.session.time_zone())
         return connector.utf8(self.jvm, text)
 
-    def _identifier(self, text: str) -> Identifier:
-        parts = self.session.name_parts(text)
-        if len(parts) == 3 and parts[0] == self.catalog_name:
-            parts = parts[1:]
-        if len(parts) > 2:
-            raise UnsupportedFeatureError(f"{MAX_PT}: {text} is not a table of catalog {self.catalog_name}.")
-        return Identifier.of(parts[0] if len(parts) == 2 else self.session.current_database(), parts[-1])
-
     class Java:
         implements = [classes.UNBOUND_FUNCTION, classes.SCALAR_FUNCTION]
+
+
+def _named_table(session: SessionBridge, catalog: Catalog, catalog_name: str, function: str, text: str) -> Table:
+    """Return the table that an argument of a function names."""
+    parts = session.name_parts(text)
+    if len(parts) == 3 and parts[0] == catalog_name:
+        parts = parts[1:]
+    if len(parts) > 2:
+        raise UnsupportedFeatureError(f"{function}: {text} is not a table of catalog {catalog_name}.")
+    return catalog.load_table(Identifier.of(parts[0] if len(parts) == 2 else session.current_database(), parts[-1]))
 
 
 def _largest(table: Table, zone: tzinfo) -> str:

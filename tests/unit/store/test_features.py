@@ -23,7 +23,6 @@ from tests.support.tables import data_file, fields, info, message, new_store
 
 BOTH = {
     "data-evolution.enabled": "true",
-    "blob-view-field": "v",
     "fields.v.map.storage-layout": "some-later-one",
     "manifest.format": "csv",
     "primary-key.nullable": "true",

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError, PaimonError
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import BYTES, INT, STRING, CollectionType, DataField, DataType, Kind
+from paimon_core.spec.types import BYTES, DOUBLE, INT, STRING, CollectionType, DataField, DataType, Kind, MapType
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import AddColumn, DropColumn, RenameColumn, UpdateColumnType, apply_changes
 
@@ -64,9 +64,15 @@ def test_columns_come_and_go_with_their_options() -> None:
         ([], {"blob_field": "a"}, InvalidOptionError, "'a' in 'blob-field' must be a BLOB field"),
         (
             [column("a", CollectionType(Kind.ARRAY, element=BYTES))],
+            {"blob_descriptor_field": "a"},
+            InvalidOptionError,
+            "'a' in 'blob-descriptor-field' must be a BLOB field",
+        ),
+        (
+            [column("a", MapType(key=DOUBLE, value=BYTES))],
             {"blob_field": "a"},
-            UnsupportedFeatureError,
-            "'a' is ARRAY<BLOB>: .* only in tables with a primary key",
+            InvalidSchemaError,
+            "cannot have keys of this type",
         ),
         (
             [column("a")],
@@ -151,8 +157,11 @@ def test_what_tables_with_blobs_and_a_primary_key_need(options: dict[str, str], 
 
 
 @pytest.mark.parametrize("comment", ["__BLOB_VIEW_FIELD", "__BLOB_VIEW_FIELD; seen"])
-def test_comments_that_ask_for_what_there_is_not_make_no_plain_column(comment: str) -> None:
-    with pytest.raises(UnsupportedFeatureError, match="'x'.*does not support blob views"):
-        table(column("x", comment=comment))
-    with pytest.raises(UnsupportedFeatureError, match="'x'"):
-        apply_changes(table(column("a")), [AddColumn(("x",), BYTES, comment)], 0)
+def test_a_comment_makes_a_column_of_views(comment: str) -> None:
+    for schema in (
+        table(column("x", comment=comment)),
+        apply_changes(table(column("a")), [AddColumn(("x",), BYTES, comment)], 0),
+    ):
+        assert schema.field_by_name["x"].type == BLOB
+        assert schema.options["blob-view-field"] == "x"
+        assert schema.field_by_name["x"].description == ("seen" if "seen" in comment else None)

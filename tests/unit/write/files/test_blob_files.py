@@ -54,12 +54,18 @@ VALUE = st.one_of(st.none(), st.binary(max_size=30))
     phases=(Phase.generate,),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(data=st.data(), size=st.sampled_from(["1 b", "40 b", "1 mb"]), most_rows=st.sampled_from(["2", "1000"]))
+@given(
+    data=st.data(),
+    size=st.sampled_from(["1 b", "40 b", "1 mb"]),
+    most_rows=st.sampled_from(["2", "1000"]),
+    compacts=st.sampled_from(["true", "false"]),
+)
 def test_rows_change_as_in_a_model(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, size: str, most_rows: str
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, size: str, most_rows: str, compacts: str
 ) -> None:
     root = tmp_path_factory.mktemp("wh")
-    table = new_table(root, blob__target_file_size=size, target_file_row_num=most_rows)
+    sizes = {"blob__target_file_size": size, "target_file_row_num": most_rows}
+    table = new_table(root, **sizes, blob_compaction__enabled=compacts)
     model: dict[int, Row] = {}
     for step in range(data.draw(st.integers(2, 6))):
         kind = data.draw(st.sampled_from(["insert", "update", "update", "compact"]))

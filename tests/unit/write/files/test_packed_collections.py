@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.arrow.types import arrow_type
-from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.io.local import LocalFileIO
 from paimon_core.scan import described_blobs
 from paimon_core.scan.read import read_split
@@ -26,7 +25,6 @@ from paimon_core.store.schemas import create_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
-from tests.support.evolving import EVOLVES
 from tests.support.examples import examples
 from tests.support.packed import INFO, on_disk, packs_of
 from tests.support.stored import compact
@@ -120,8 +118,6 @@ def test_definitions() -> None:
     assert schema.fields[1].type == CollectionType(Kind.ARRAY, element=BLOB)
     with pytest.raises(InvalidSchemaError, match="Cannot rename BLOB column"):
         apply_changes(schema, [RenameColumn(("a",), "b")], 0)
-    with pytest.raises(UnsupportedFeatureError, match="only in tables with a primary key"):
-        new_table_schema(fields(k=INT, a=ARRAY), options=EVOLVES | {"blob-field": "a"})
     with pytest.raises(InvalidOptionError, match="'a' in 'blob-descriptor-field' must be a BLOB field"):
         new_table_schema(fields(k=INT, a=ARRAY), options=keyed | {"blob-field": "", "blob-descriptor-field": "a"})
     with pytest.raises(InvalidSchemaError, match="cannot have keys of this type"):
@@ -129,15 +125,3 @@ def test_definitions() -> None:
     nested = CollectionType(Kind.ARRAY, element=ARRAY)
     with pytest.raises(InvalidSchemaError, match="must be binary"):
         new_table_schema(fields(k=INT, a=nested), options=keyed)
-
-
-def test_append_tables_of_other_writers_are_refused_by_name(tmp_path: Path) -> None:
-    """Their `.blob` files have values in another form."""
-    keyed = {"bucket": "1", "primary-key": "k", "blob-field": "a"}
-    schema = new_table_schema(fields(k=INT, a=ARRAY), options=keyed)
-    foreign = replace(schema, primary_keys=(), options=EVOLVES | {"blob-field": "a"})
-    assert create_schema(LocalFileIO(), f"{tmp_path}/db.db/t", foreign)
-    table = Table(TableStore.of(LocalFileIO(), f"{tmp_path}/db.db/t", foreign))
-    for act in (table.check_writable, lambda: table.plan(None)):
-        with pytest.raises(UnsupportedFeatureError, match=r"'a' of table \S+ is ARRAY<BLOB>: .* primary"):
-            act()
