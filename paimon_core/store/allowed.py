@@ -97,6 +97,12 @@ class Allowed:
         return _takes(self.iceberg_catalogs, url)
 
 
+def lies_below(path: str, folder: str) -> bool:
+    """Return whether a normalized location is below a folder, in any spelling of both, and wherever links lead."""
+    folders = {_plain(place) for place in (folder, without_links(folder))}
+    return any(_is_in(_plain(place), f) for place in (path, without_links(path)) for f in folders)
+
+
 def _is_in(path: str, folder: str) -> bool:
     return ".." not in path.split("/") and f"{path}/".startswith(f"{folder.rstrip('/')}/")
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from paimon_core.errors import CorruptFileError, UnfamiliarFormError
+from paimon_core.errors import CorruptFileError, PaimonError, UnfamiliarFormError
 from paimon_core.scan.changes.read import read_changes
 from paimon_core.spec.binary_row import encode_row
 from paimon_core.spec.types import INT
-from tests.fuzz.files.corpus import KINDS, Case, make_corpus
-from tests.fuzz.files.judge import judge
+from tests.fuzz.files.corpus import BLOB_KINDS, KINDS, Case, make_corpus
+from tests.fuzz.files.judge import REFUSED, ROWS, judge
 from tests.fuzz.files.mutants import Mutant, Mutants
 from tests.support.stored import Row, compact, create_table, insert, open_table, read
 
@@ -76,6 +76,20 @@ def test_the_same_number_is_the_same_mutant(corpus: tuple[Case, ...], tmp_path: 
 def test_what_campaigns_found_is_refused(corpus: tuple[Case, ...], seed: int, number: int) -> None:
     (outcome,) = judge(Mutants(corpus, seed), [number])
     assert not outcome.is_finding, outcome
+
+
+def test_damaged_files_of_blobs_are_refused_or_read(tmp_path: Path) -> None:
+    corpus = make_corpus(tmp_path, BLOB_KINDS)
+    assert {c.kind for c in corpus} == set(BLOB_KINDS)
+    for case in corpus:
+        case.read(case.root)
+        case.path.write_bytes(b"")
+        with pytest.raises(PaimonError, match=case.path.name):
+            case.read(case.root)
+        case.path.write_bytes(case.content)
+    outcomes = list(judge(Mutants(corpus, 1, BLOB_KINDS), range(90)))
+    assert [o for o in outcomes if o.is_finding] == []
+    assert {o.result for o in outcomes} == {ROWS, REFUSED}
 
 
 def loop(root: Path) -> None:

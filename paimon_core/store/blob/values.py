@@ -14,7 +14,7 @@ from paimon_core.arrow.columns import byte_lengths, stored_bytes, validity
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, NotAllowedError, PaimonError
 from paimon_core.io.file_io import FileIO
-from paimon_core.io.load import load_file_io, normalize
+from paimon_core.io.load import load_file_io, normalize, without_links
 from paimon_core.io.ranges import read_ranges
 from paimon_core.io.unlinked import UnlinkedFileIO
 from paimon_core.lazy import ImportedOnCall
@@ -22,7 +22,7 @@ from paimon_core.options import BLOB_VIEW_FIELD, BLOB_VIEW_RESOLVE
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.encodings.blob_descriptor import DESCRIPTOR_HEADS, TAIL_SIZE, BlobDescriptor
 from paimon_core.spec.encodings.blob_view import VIEW_HEAD, VIEW_TAIL, viewed_table
-from paimon_core.store.allowed import DESCRIPTORS, EXTERNAL_PATHS, Allowed
+from paimon_core.store.allowed import DESCRIPTORS, EXTERNAL_PATHS, Allowed, lies_below
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def check_descriptors(name: str, values: pa.Array, root: str) -> None:
         )
     for uri in sorted(files_named(values.drop_null())):
         path = normalize(uri)
-        if path.endswith(_PACK) and path.startswith(f"{root}/"):
+        if any(p.endswith(_PACK) for p in (path, without_links(path))) and lies_below(path, root):
             raise InvalidDataError(
                 f"Column {name!r} is in 'blob-descriptor-field' and cannot refer to {path}: it has BLOBs of the same "
                 "table, and is deleted with the rows of their own column. Write the bytes to a BLOB column."

@@ -12,7 +12,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import data_manifests
 from tests.fuzz.files import reads
 from tests.fuzz.files.reads import Read
-from tests.fuzz.files.tables import FLAT, NESTED, filled, indexed, repeatable, text_table
+from tests.fuzz.files.tables import BLOBS, FLAT, NESTED, filled, indexed, repeatable, text_table
 from tests.support.golden import GOLDEN_DATABASE
 from tests.support.iceberg import evolved_table
 
@@ -41,12 +41,12 @@ class Case:
         return f"{self.root.name}/{self.path.relative_to(self.root)}"
 
 
-def make_corpus(folder: Path) -> tuple[Case, ...]:
-    """The files of all kinds, in tables below a folder."""
+def make_corpus(folder: Path, kinds: Sequence[str] | None = None) -> tuple[Case, ...]:
+    """The files of all kinds but those of BLOBs, or of `BLOB_KINDS`, in tables below a folder."""
     with repeatable():
         found = [
             Case(kind, path, root, read, path.read_bytes())
-            for kind, root, patterns, read in _sources(folder)
+            for kind, root, patterns, read in (_sources if kinds != BLOB_KINDS else _blob_sources)(folder)
             for pattern in ([patterns] if isinstance(patterns, str) else patterns)
             for path in sorted(root.glob(pattern))
         ]
@@ -172,6 +172,17 @@ def _our_indexes(folder: Path) -> Iterator[Source]:
             yield "global index", root, "index/*.index", questions
 
 
+def _blob_sources(folder: Path) -> Iterator[Source]:
+    evolves = {"row_tracking__enabled": "true", "data_evolution__enabled": "true"}
+    root = filled(folder, "blobs_of_parts", BLOBS, blob_field="b,ab,mb", **evolves)
+    yield "nested blobs", root, "**/*.blob", reads.data
+    root = filled(folder, "packed", BLOBS, primary_key="k", bucket="1", blob_field="b,ab,mb")
+    yield "packs", root, "**/*.managed.blob", reads.packs
+    yield "names of packs", root, "**/*.blobref", reads.packs
+
+
+# files that came later have mutants of their own, so that the numbers of the others' mutants stay
+BLOB_KINDS = ("nested blobs", "packs", "names of packs")
 KINDS = (
     *("schema", "snapshot", "hint", "tag", "branch", "consumer", "statistics"),
     *("manifest", "manifest list", "index manifest", "iceberg"),

@@ -33,21 +33,21 @@ class Mutant:
     content: bytes
 
 
-def kind_of(number: int) -> str:
+def kind_of(number: int, kinds: Sequence[str] = KINDS) -> str:
     """The kind of file that a mutant is of: they take turns."""
-    return KINDS[number % len(KINDS)]
+    return kinds[number % len(kinds)]
 
 
 class Mutants:
     """The mutants of a seed."""
 
-    def __init__(self, corpus: Sequence[Case], seed: int) -> None:
-        self._corpus, self._seed = corpus, seed
-        self._cases: Mapping[str, list[Case]] = {k: [c for c in corpus if c.kind == k] for k in KINDS}
+    def __init__(self, corpus: Sequence[Case], seed: int, kinds: Sequence[str] = KINDS) -> None:
+        self._corpus, self._seed, self._kinds = corpus, seed, kinds
+        self._cases: Mapping[str, list[Case]] = {k: [c for c in corpus if c.kind == k] for k in kinds}
 
     def __getitem__(self, number: int) -> Mutant:
         chance = Random(f"{self._seed} {number}")
-        case = chance.choice(self._cases[kind_of(number)])
+        case = chance.choice(self._cases[kind_of(number, self._kinds)])
         other = chance.choice(self._corpus)
         luck = chance.random()
         if luck < _OTHER_FILE:

@@ -22,6 +22,7 @@ from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit
+from paimon_core.store.blob.references import read_references
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.consumers import list_consumers
 from paimon_core.store.indexes.index_files import index_entries
@@ -73,6 +74,16 @@ def defined(root: Path) -> None:
 def data(root: Path) -> None:
     """The tasks of a SELECT *, whose plan is made."""
     check_splits(known(root), planned_splits(root))
+
+
+def packs(root: Path) -> None:
+    """The packs that data files name, as the search for packs that no row needs reads them; and a SELECT *."""
+    table = known(root)
+    for split in planned_splits(root):
+        for file in split.files:
+            for name in file.extra_files:
+                read_references(table.store.io, f"{split.bucket_dir}/{name}")
+    data(root)
 
 
 def planned(*system_tables: str) -> Read:

@@ -20,7 +20,7 @@ from paimon_core.formats.registry import file_ending, write_format
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.identifier import Identifier
-from paimon_core.spec.types import BIGINT, INT, STRING, DataField, DataType, parse_type
+from paimon_core.spec.types import BIGINT, BYTES, INT, STRING, DataField, DataType, parse_type
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
@@ -43,6 +43,12 @@ NESTED = FLAT | {
     "a": parse_type({"type": "ARRAY", "element": "INT"}),
     "p": parse_type({"type": "MAP", "key": "STRING", "value": "BIGINT"}),
     "r": parse_type({"type": "ROW", "fields": [{"id": 90, "name": "x", "type": "INT"}]}),
+}
+BLOBS: dict[str, DataType] = {  # columns that an option makes BLOB
+    "k": INT,
+    "b": BYTES,
+    "ab": parse_type({"type": "ARRAY", "element": "BYTES"}),
+    "mb": parse_type({"type": "MAP", "key": "STRING", "value": "BYTES"}),
 }
 _MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _ROWS = 60
@@ -83,6 +89,9 @@ def value(field: DataField, key: int) -> Any:
         "a": [key, None, 3],
         "p": [("x", key), ("y", None)],
         "r": {"x": key},
+        "b": f"blob {key}".encode(),
+        "ab": [f"blob {key}".encode(), None, b""],
+        "mb": [("x", f"blob {key}".encode()), ("y", None)],
     }
     return made.get(field.name, key)
 

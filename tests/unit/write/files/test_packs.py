@@ -302,6 +302,17 @@ def test_columns_of_descriptors_name_no_packs_of_the_table(tmp_path: Path) -> No
     own = read(Table(table.store.with_options({"blob-as-descriptor": "true"})))[1][1]
     with pytest.raises(InvalidDataError, match="'v' is in 'blob-descriptor-field' and cannot refer to .*managed.blob"):
         write(table, {2: (own, None)})
+    descriptor = BlobDescriptor.decode(own)
+    (tmp_path / "folder").symlink_to(Path(descriptor.uri).parent)
+    (tmp_path / "file.bin").symlink_to(descriptor.uri)
+    name = descriptor.uri.rpartition("/")[2]
+    for uri in (
+        f"{tmp_path}/folder/{name}",
+        f"{tmp_path}/file.bin",
+        descriptor.uri.replace("/bucket-0/", "//bucket-0/./"),
+    ):
+        with pytest.raises(InvalidDataError, match="'v' is in 'blob-descriptor-field' and cannot refer to"):
+            write(table, {2: (replace(descriptor, uri=uri).encode(), None)})
     write(table, {2: (own, None)}, kind=3)  # deletes of such rows of other writers
     other = new_table(tmp_path / "other", blob_field="w", blob_descriptor_field="v")
     write(other, {2: (own, None)})
