@@ -5,13 +5,14 @@ catalogs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.dataclass import dataclass
-from paimon_core.errors import InvalidOptionError, TableNotFoundError
+from paimon_core.errors import DatabaseNotFoundError, InvalidOptionError, TableExistsError, TableNotFoundError
 from paimon_core.maintenance.copying import adopt_schemas, check_takes_files, copy_files
 from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_core.spec.identifier import Identifier
@@ -23,9 +24,11 @@ from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.schemas import create_schema, list_schemas
 from paimon_core.table import Table
-from paimon_sql.catalog.base import SYSTEM_DATABASE, SupportsDatabases
+from paimon_sql.catalog.base import SYSTEM_DATABASE, SupportsDatabases, SupportsViews, check_new_database
 from paimon_sql.catalog.listing import UNREADABLE, of_some, tables_of
 from paimon_sql.catalog.load import load_catalog
+from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog
+from paimon_sql.catalog.schema_files import check_is_table
 from paimon_sql.procedures.arguments import check_parallelism, given, table_options
 from paimon_sql.procedures.dry_runs import rows_of_partitions
 from paimon_sql.procedures.file_tasks import copying
@@ -127,6 +130,7 @@ def _planned_clone(call: _Clone, here: Identifier, there: Identifier, *, raises:
         found = load_table(call.source, here).in_zone(call.context.zone)
         _check_options(found, call.options)
         if call.meta_only:
+            _check_new(call.target, there, with_rows=False)
             return [_created(work, there)]
         return planned_copy(call.context, work, found, call.target, there, call.where)
     except UNREADABLE as error:
@@ -271,12 +275,29 @@ def planned_copy(
     copied = live_files(source.store, snapshot, chosen_partitions(context, source, snapshot, None, where)).values()
     rows = rows_of_partitions(work, source.store, copied, f"copied to {identifier}")
     if not has_table(catalog, identifier):
+        _check_new(catalog, identifier, with_rows=True)
         return rows or DryRunRows([_created(work, identifier)])
     target = load_table(catalog, identifier)
     _check_replaces(source, target)
     replaced = only_partitions(target.schema.partition_fields, {entry.partition for entry in copied})
     removed = live_files(target.store, target.latest_snapshot(), replaced).values() if copied else ()
     return DryRunRows([*rows, *rows_of_partitions(work, target.store, removed, f"removed from {identifier}")])
+
+
+def _check_new(catalog: SupportsDatabases, identifier: Identifier, *, with_rows: bool) -> None:
+    """Raise the error that `create_alike` would raise for the name of a table, and for the rights of the catalog's
+    user: on the database, which may not exist, and on the table if it gets rows.
+    """
+    check_is_table(identifier)
+    exists = catalog.database_exists(identifier.database)
+    if not exists:
+        check_new_database(identifier.database)
+    if isinstance(catalog, PrivilegedCatalog):
+        catalog.check_can_copy_to(identifier, creates_database=not exists, with_rows=with_rows)
+    with suppress(DatabaseNotFoundError):
+        catalog.table_exists(identifier)  # checks the name
+        if isinstance(catalog, SupportsViews) and catalog.view_exists(identifier):
+            raise TableExistsError(f"Table {identifier} cannot be created: a view has that name.")
 
 
 def create_alike(

@@ -28,7 +28,7 @@ from paimon_core.optional_packages import import_optional
 from paimon_core.secrets import without_secrets
 from paimon_sql.catalog.jdbc.failures import Failure, failure_of, words_of
 from paimon_sql.catalog.jdbc.settings import JdbcSettings, tls_arguments, tls_mode
-from paimon_sql.catalog.jdbc.tables import create_tables
+from paimon_sql.catalog.jdbc.tables import TABLES, create_tables, has_tables
 from paimon_sql.catalog.outcomes import OutcomeUnknown
 
 _LOG = logging.getLogger(__name__)
@@ -62,12 +62,23 @@ class Database:
         self.settings = settings
         check_driver(settings)
 
+    def look_up(self, act: Callable[[Connection], _T]) -> _T:
+        """Return the result of statements that only read. They change nothing: a database without any of the catalog's
+        tables is read as an empty catalog, and stays as it is.
+
+        Raises `StorageError`, `StorageRefusedError`.
+        """
+        is_file = self.settings.kind == "sqlite"
+        if is_file and not Path(self.settings.database).exists():  # SQLite would create it
+            return self._of_empty(act)
+        return self._patiently(act, only_reads=True)
+
     def read(self, act: Callable[[Connection], _T]) -> _T:
         """Return the result of statements that each commit on their own. They may run more than once.
 
         Raises `RowExists`, `StorageError`, `StorageRefusedError`.
         """
-        return self._patiently(lambda connection: act(connection))
+        return self._patiently(act)
 
     def write(self, act: Callable[[Connection], _T]) -> _T:
         """Return the result of statements in one transaction. They may run more than once, but take effect only once.
@@ -81,7 +92,7 @@ class Database:
         self._engine.dispose()
 
     # -- attempts -----------------------------------------------------------------------------------------------------
-    def _patiently(self, act: Callable[[Connection], _T]) -> _T:
+    def _patiently(self, act: Callable[[Connection], _T], *, only_reads: bool = False) -> _T:
         lost, deadline, wait, creates = 0, time.monotonic() + _PATIENCE, 0.01, True
         while True:
             try:
@@ -92,6 +103,8 @@ class Database:
                 lost += failure is Failure.GONE
                 if failure is Failure.NO_TABLE and creates:
                     creates = False
+                    if only_reads and self._is_new():
+                        return self._of_empty(act)
                     self._create_tables()
                     continue
                 is_over = time.monotonic() > deadline or lost >= _LOST_ATTEMPTS
@@ -139,12 +152,32 @@ class Database:
         except SQLAlchemyError:
             connection.invalidate()  # the database rolls back a transaction without a connection
 
+    def _is_new(self) -> bool:
+        """Return whether the database has none of the catalog's tables: Java's catalogs lack some of ours."""
+        with self._connection() as connection:
+            try:
+                return not has_tables(connection)
+            except SQLAlchemyError as error:
+                raise self._error(error, failure_of(error)) from _cause(error)
+
+    def _of_empty(self, act: Callable[[Connection], _T]) -> _T:
+        """Return the result of statements on a catalog without databases, which is in memory."""
+        engine = create_engine("sqlite://")
+        try:
+            with engine.connect() as connection:
+                create_tables(connection, self.settings.lock_key_length)
+                return act(connection)
+        finally:
+            engine.dispose()
+
     def _create_tables(self) -> None:
         """Create the missing tables. If several processes do so at once, some fail and then find the tables."""
         for last in (False, False, True):
             try:
                 with self._connection() as connection:
                     create_tables(connection, self.settings.lock_key_length)
+                    if self.settings.kind == "sqlite":
+                        _write_ahead(connection.connection.dbapi_connection)
                     return
             except SQLAlchemyError as error:
                 if last or failure_of(error) in (Failure.REFUSED, Failure.GONE):
@@ -214,7 +247,7 @@ class CatalogRows:
     key: str
 
     def read(self, act: Callable[..., _T], *arguments: object) -> _T:
-        return self.database.read(lambda connection: act(connection, self.key, *arguments))
+        return self.database.look_up(lambda connection: act(connection, self.key, *arguments))
 
     def write(self, act: Callable[..., _T], *arguments: object) -> _T:
         return self.database.write(lambda connection: act(connection, self.key, *arguments))
@@ -258,12 +291,17 @@ def _note_use(connection: Any, record: Any) -> None:
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:
-    """Set SQLite's write-ahead mode, a property of the file: its readers and its writer then do not wait for each
-    other.
-    """
     _note_use(connection, record)
+    _write_ahead(connection)
+
+
+def _write_ahead(connection: Any) -> None:
+    """Set SQLite's write-ahead mode, a property of the file: its readers and its writer then do not wait for each
+    other. A file without tables of a catalog stays as it is.
+    """
     with suppress(Exception):  # a file that cannot be written, or a file system without shared memory
-        connection.execute("PRAGMA journal_mode=WAL").fetchall()
+        if connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (TABLES.name,)).fetchall():
+            connection.execute("PRAGMA journal_mode=WAL").fetchall()
 
 
 def _arguments(settings: JdbcSettings) -> dict[str, Any]:

@@ -11,7 +11,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Connection, Index, MetaData, PrimaryKeyConstraint, String, Table, Text, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    Text,
+    inspect,
+    text,
+)
 from sqlalchemy.dialects.mysql import TIMESTAMP as MYSQL_TIMESTAMP
 from sqlalchemy.types import TIMESTAMP
 
@@ -90,6 +102,13 @@ def create_tables(connection: Connection, lock_length: int) -> None:
     properties = _MYSQL_PROPERTIES if is_mysql else TABLE_PROPERTIES
     for table in (TABLES, DATABASE_PROPERTIES, properties, VIEWS, FUNCTIONS, _locks(lock_length, is_mysql)):
         table.create(connection, checkfirst=True)
+
+
+def has_tables(connection: Connection) -> bool:
+    """Return whether the database has at least one of the tables. Raises the database's errors."""
+    known = inspect(connection)
+    names = (TABLES.name, DATABASE_PROPERTIES.name, TABLE_PROPERTIES.name, VIEWS.name, FUNCTIONS.name)
+    return any(known.has_table(name) for name in names)
 
 
 def _locks(lock_length: int, is_mysql: bool) -> Table:

@@ -153,6 +153,14 @@ class PrivilegedCatalog:
         """Raise `NoPrivilegeError` if the catalog's user may not create tables in a database."""
         self.grants.check(Privilege.CREATE_TABLE, database, "database")
 
+    def check_can_copy_to(self, identifier: Identifier, *, creates_database: bool, with_rows: bool) -> None:
+        """Raise `NoPrivilegeError` if the catalog's user may not create a table, or not write its rows."""
+        if creates_database:
+            self.grants.check(Privilege.CREATE_DATABASE, WHOLE_CATALOG, "catalog")
+        self.check_can_create(identifier.database)
+        if with_rows:
+            self._check(Privilege.INSERT, identifier)
+
     def check_can_drop(self, database: str) -> None:
         """Raise `NoPrivilegeError` if the catalog's user may not drop a database."""
         self.grants.check(Privilege.DROP_DATABASE, database, "database")

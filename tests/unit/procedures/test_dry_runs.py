@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from paimon_core.errors import PaimonError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.manifests import data_manifests, live_files
 from paimon_sql import open_catalog
+from paimon_sql.catalog.view import View
 from paimon_sql.procedures.registry import DRY_RUN
 from tests.support import stored
 from tests.unit.procedures.test_advice import KEYED, OPTIONS, Lake
@@ -258,6 +260,46 @@ def test_a_copy_of_no_rows(tmp_path: Path) -> None:
     assert lake.call("copy", source_table="t", target_table="c", dry_run=True) == []
     with pytest.raises(PaimonError, match="cannot be copied into itself"):
         lake.call("copy", source_table="t", target_table="t", dry_run=True)
+
+
+@pytest.mark.parametrize(
+    "target", ["t$branch_b", "t$files", "sys.c", "new.`a/b`", "default.`a/b`", "`a/b`.c", "default.v"]
+)
+def test_a_dry_run_refuses_the_names_that_a_copy_refuses(target: str, tmp_path: Path) -> None:
+    lake = Lake(tmp_path, OPTIONS)
+    lake.catalog.create_view(Identifier("default", "v"), View(fields=lake.table.schema.fields, query="SELECT 1"))
+    said: list[str] = []
+    for dry_run in (True, False):
+        with pytest.raises(PaimonError) as refused:
+            lake.call("copy", source_table="t", target_table=target, dry_run=dry_run)
+        said.append(f"{type(refused.value).__name__}: {refused.value}")
+    assert said[0] == said[1]
+
+
+def test_a_dry_run_does_not_make_the_tables_of_another_catalog(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy", reason='needs pip install "paimon-sql[jdbc]"')
+    lake, other = Lake(tmp_path / "here", OPTIONS), tmp_path / "there"
+    lake.insert(1)
+    address = f"jdbc:sqlite:{other}/catalog/names.sqlite"
+    arguments: dict[str, Any] = {
+        "database": "default",
+        "table": "t",
+        "target_database": "new",
+        "target_table": "c",
+        "target_catalog_conf": f"metastore=jdbc,uri={address},warehouse={other}/lake",
+    }
+    ((row),) = lake.call("clone", dry_run=True, **arguments)
+    assert row[-1] == "copied to new.c" and not other.exists()
+    (other / "catalog").mkdir(parents=True)
+    with sqlite3.connect(other / "catalog" / "names.sqlite") as database:  # of another program
+        database.execute("CREATE TABLE theirs (a)")
+    before = files_below(other)
+    lake.call("clone", dry_run=True, **arguments)
+    with sqlite3.connect(other / "catalog" / "names.sqlite") as database:
+        assert database.execute("SELECT name FROM sqlite_master").fetchall() == [("theirs",)]
+    assert files_below(other).keys() == before.keys()
+    lake.call("clone", **arguments)
+    assert lake.call("clone", dry_run=True, clone_if_exists=False, **arguments)[0][-1] == "skipped: new.c exists"
 
 
 def test_clones(tmp_path: Path) -> None:
