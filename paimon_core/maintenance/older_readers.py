@@ -19,6 +19,7 @@ from paimon_core.options import (
     DATA_EVOLUTION,
     DELETION_VECTORS,
     FILE_FORMAT,
+    MANIFEST_FORMAT,
     MERGE_ENGINE,
     PARTITION_LEGACY_NAME,
     ROW_TRACKING,
@@ -32,6 +33,7 @@ from paimon_core.store.table_store import TableStore
 PAIMON, PYPAIMON = "Paimon", "pypaimon"
 _NAMES = {name.lower(): name for name in (PAIMON, PYPAIMON)}
 _READER = re.compile(r"\s*([a-z]+)\s+(\d{1,4}(?:\.\d{1,4}){1,3})\s*", re.IGNORECASE)
+_AGGREGATE = "aggregate-function"
 _COMPACT = "{call}.compact(table => {name}, compact_strategy => 'full')"
 
 
@@ -132,6 +134,26 @@ def _has_blob(schema: TableSchema, _: Figures) -> bool:
     return _has_kind(schema, Kind.BLOB)
 
 
+def _keeps_packs(schema: TableSchema, figures: Figures) -> bool:
+    """Whether the values of BLOBs are in packs."""
+    return figures.has_primary_key and _has_kind(schema, Kind.BLOB)
+
+
+def _merges_packs(schema: TableSchema, figures: Figures) -> bool:
+    return _keeps_packs(schema, figures) and figures.options[MERGE_ENGINE] != "deduplicate"
+
+
+def _counts(_: TableSchema, figures: Figures) -> bool:
+    return any(
+        key.startswith("fields.") and key.endswith(_AGGREGATE) and value.strip().lower() == "count"
+        for key, value in figures.options.values.items()
+    )
+
+
+def _has_other_manifests(_: TableSchema, figures: Figures) -> bool:
+    return figures.options[MANIFEST_FORMAT] != "avro"
+
+
 def _has_vector(schema: TableSchema, _: Figures) -> bool:
     return any(isinstance(each, VectorType) for field in schema.fields for each in nested_types(field.type))
 
@@ -168,6 +190,30 @@ _FAULTS = (
     _unknown_type(PYPAIMON, (2, 0), _has_variant, "VARIANT"),
     _unknown_type(PYPAIMON, (2, 0), _has_vector, "VECTOR"),
     ReaderFault(
+        *(PAIMON, (1, 4), (2, 0), _keeps_packs),
+        "does not read the BLOBs of the table",
+        "BLOBs of a table with a primary key are in packs, which came with Paimon 2.0",
+        "-- upgrade Paimon to 2.0.0 or later",
+    ),
+    ReaderFault(
+        *(PAIMON, (2, 0), (2, 1), _merges_packs),
+        "does not read the table",
+        "in a table with BLOBs and a primary key, it knows the merge engine 'deduplicate' only",
+        "-- upgrade Paimon to 2.1.0 or later",
+    ),
+    ReaderFault(
+        *(PAIMON, (), (), _counts),
+        "does not read the table",
+        "it has no aggregate function 'count'",
+        "-- create the table again with the function 'sum', and insert a 1 for each row to count",
+    ),
+    ReaderFault(
+        *(PAIMON, (2, 1), (), _has_other_manifests),
+        "does not read manifests that are not Avro",
+        f"it has no option '{MANIFEST_FORMAT.key}'; older manifests stay as they are until they are rewritten",
+        f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({sql_string(MANIFEST_FORMAT.key)})",
+    ),
+    ReaderFault(
         *(PAIMON, (), (1, 3), _evolves),
         "reads parts of rows as rows",
         "with 'data-evolution.enabled' the columns of a row may be in several files, which it does not know",
@@ -198,7 +244,7 @@ _FAULTS = (
         _COMPACT,
     ),
     ReaderFault(
-        *(PAIMON, (), (), _packs_integers),
+        *(PAIMON, (), (2, 1), _packs_integers),
         "does not read all columns of the Parquet files",
         "before 1.1 it does not know the encoding of version 2, and 2.0 loses its position where it skips rows; files "
         "that are already written stay as they are",
