@@ -1,4 +1,4 @@
-"""Work on a table that is running: compactions and other upkeep of any process.
+"""Work on a table that is running: writes of statements, compactions and other upkeep of any process.
 
     TABLE/upkeep/running-UUID   what a process is doing, as JSON; other engines ignore the folder
 
@@ -113,9 +113,13 @@ class Announcement:
             self._thread = threading.Thread(target=self._follow, args=(store,), name="running work", daemon=True)
             self._thread.start()
 
+    def stop(self) -> None:
+        """Take the announcement back soon."""
+        self._ended.set()
+
     def end(self) -> None:
         """Take the announcement back."""
-        self._ended.set()
+        self.stop()
         if self._thread is not None:
             self._thread.join(_JOIN)
 

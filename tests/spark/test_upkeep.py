@@ -98,8 +98,52 @@ def test_tasks_that_have_ended_are_counted(spark: Any, monkeypatch: pytest.Monke
     for _ in range(2):
         spark.sql("INSERT INTO t SELECT id, id % 3 FROM range(30)")
     spark.sql("CALL sys.compact('t')")
-    ((name, tasks, done),) = jobs
+    *writes, (name, tasks, done) = jobs
     assert (name, tasks, done()) == ("compact default.t", 3, 3)
+    assert [(name, done()) for name, _, done in writes] == [("write default.t", tasks) for _, tasks, _ in writes]
+
+
+def test_writes_are_seen_while_they_run(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on = str(tmp_path / "goes-on")
+
+    def waited(value: int) -> int:
+        while not os.path.exists(goes_on):
+            time.sleep(0.01)
+        return value
+
+    spark.udf.register("waited", waited, "bigint")
+    spark.sql("CREATE TABLE t (k BIGINT)")
+    monkeypatch.setattr(Announcement.__init__, "__defaults__", (0.0, 0.01))
+    thread = InheritableThread(target=lambda: spark.sql("INSERT INTO t SELECT waited(id) FROM range(0, 1, 1, 1)"))
+    thread.start()
+    found = list[tuple[Any, ...]]()
+
+    def is_seen() -> bool:
+        found[:] = rows(spark, "SELECT work, job, tasks_done, tasks FROM t$running")
+        return bool(found)
+
+    wait_until(lambda: is_seen() or not thread.is_alive())
+    Path(goes_on).touch()
+    thread.join(PATIENCE)
+    assert found == [("insert", "write default.t", 0, 1)]
+    assert rows(spark, "SELECT work FROM t$running") == [] and rows(spark, "SELECT * FROM t") == [(0,)]
+
+
+def test_writes_are_named_and_end(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = list[Announcement]()
+    monkeypatch.setattr(Announcement, "begin", lambda self, _: begun.append(self))
+    spark.sql("CREATE TABLE t (k INT, v INT NOT NULL, PRIMARY KEY (k) NOT ENFORCED) TBLPROPERTIES ('bucket' = '1')")
+    merged = "MERGE INTO t USING (SELECT 1 AS k) s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = 7"
+    for statement in (
+        *("INSERT INTO t VALUES (1, 1), (2, 2)", "INSERT OVERWRITE t VALUES (1, 1), (3, 3)"),
+        *("UPDATE t SET v = v + 1 WHERE k = 1", merged, "DELETE FROM t WHERE v > 2"),
+    ):
+        spark.sql(statement)
+    with pytest.raises(PySparkException):
+        spark.sql("INSERT INTO t SELECT CAST(id AS INT), CAST(1 / (id - 1) AS INT) FROM range(3)")
+    names = [one._work for one in begun if one._work != "compaction"]
+    assert names[:5] == ["insert", "overwrite", "update", "merge", "delete"]
+    assert all(one._ended.is_set() for one in begun)
 
 
 def stopped(spark: Any, started: Path, statement: str) -> str:

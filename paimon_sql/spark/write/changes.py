@@ -124,6 +124,10 @@ class ChangesBatchWrite(PaimonBatchWrite):
 
     builder: ChangesWriteBuilder
 
+    @property
+    def work(self) -> str:
+        return self.builder.rules.operation.value.lower()
+
     def _function(self, store: TableStore, sequence_start: int, base: AssignmentBase | None) -> Any:
         rules = self.builder.rules
         return changes_function(changes_store(store, rules), rules, sequence_start, base)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -18,6 +20,7 @@ from paimon_core.expressions.predicate import And, columns
 from paimon_core.expressions.terms import predicate_of, respelled
 from paimon_core.format_table.table import FormatTable
 from paimon_core.insert import insert_rows
+from paimon_core.maintenance.running import Announcement
 from paimon_core.metrics import Metrics
 from paimon_core.options import BUCKET, UPSERT_KEY
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
@@ -278,6 +281,45 @@ class PaimonBatchWrite(WorkerBatchWrite):
         self.counted = Metrics(parent=builder.table.store.metrics)
         self.table = replace(builder.table, store=replace(builder.table.store, metrics=self.counted))
         self.committed: Mapping[str, int] = {}  # numbers for Spark's UI
+        self.ended: list[None] = []  # the tasks that have ended
+        self.announcement: Announcement | None = None
+
+    def createBatchWriterFactory(self, info: Any) -> Any:
+        """Return the factory, and let `t$running` show the write until it is committed or aborted."""
+        made, ended = super().createBatchWriterFactory(info), self.ended
+        self.announcement = Announcement(self.work)
+        weakref.finalize(self, self.announcement.stop)  # Spark may drop a write without either
+        self.announcement.follow(f"write {self.table.name}", info.numPartitions(), lambda: len(ended))
+        self.announcement.begin(self.table.store)
+        return made
+
+    @property
+    def work(self) -> str:
+        """The name of the write in `t$running`."""
+        operation: Operation | None = self.builder.operation
+        if operation is None:
+            return "insert" if self.builder.overwritten is None else "overwrite"
+        return operation.value.lower()
+
+    def onDataWriterCommit(self, message: Any) -> None:
+        self.ended.append(None)
+
+    def commit(self, messages: Any, summary: Any = None) -> None:
+        with self._announced():
+            super().commit(messages, summary)
+
+    def abort(self, messages: Any) -> None:
+        with self._announced():
+            super().abort(messages)
+
+    @contextmanager
+    def _announced(self) -> Iterator[None]:
+        """End the announcement after the block."""
+        try:
+            yield
+        finally:
+            if self.announcement is not None:
+                self.announcement.end()
 
     def _task(self, info: Any) -> Any:
         overwritten = self.builder.overwritten
