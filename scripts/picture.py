@@ -1,60 +1,92 @@
-"""Draw docs/pictures: a warehouse with its engines and one bucket as an LSM tree (lake.svg), and the pictures of
-docs/pictures.md (lsm.svg, timeline.svg).
+"""Draw docs/pictures from the flights of the demo: a warehouse with its engines and one bucket as an LSM tree
+(lake.svg), and the pictures of docs/pictures.md (lsm.svg, timeline.svg, partitions.svg).
 
-`python scripts/picture.py` writes a table with Spark, reads the files of its bucket from `$files`, and draws them.
+`python scripts/picture.py` loads the flights as sql-examples/flights.sql does, without Spark, and adds late news.
 """
 
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from flights_data import read_flights
+
 import paimon_sql
+from paimon_core.inspect.lsm_map import BucketMap, lsm_map
+from paimon_sql.python.table import PaimonTable
 
 PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "lake.svg"
 WRITERS = ("Spark with paimon-sql", "Spark with Java's connector", "Flink", "pypaimon, pypaimon-rust")
 READERS = ("shell, notebooks, dbt", "JDBC, ODBC, Spark Connect", "REST catalog", "readers of Iceberg")
 WIDTH, HEIGHT, LEFT, RIGHT = 900, 430, 60, 840
-KEYS = 1000  # keys of the table are less than this
+ROOM = RIGHT - LEFT - 80  # for the key range
+KEY = ["carrier", "flight", "origin", "scheduled", "month"]
+DELAYS = ("dep_delay", "arr_delay")
+SHOWN = "month=11"  # the partition of the LSM trees
+# the batches of news of the demo: the column that comes, and its months
+NEWS: Sequence[tuple[str, tuple[int, ...]]] = (
+    *(("dep_delay", (9, 2, 11, 5)), ("arr_delay", (3, 10, 6, 8)), ("dep_delay", (7, 12, 1, 4))),
+    *(("arr_delay", (12, 5, 1, 2)), ("dep_delay", (10, 3, 8, 6)), ("arr_delay", (11, 4, 9, 7))),
+    ("arr_delay", (11, 4, 9, 7)),
+)
+# carriers that correct the delays of November
+LATE: Sequence[tuple[str, str]] = (("AA", "DL"), ("EV", "MQ"), ("9E", "B6"), ("UA", "YV"), ("DL", "UA"))
 
 
-@dataclass(frozen=True)
-class DataFile:
-    """A data file: its level, the number of its rows, its first and last key, and its last sequence number."""
+def flights() -> pa.Table:
+    """Return all flights with the columns of the demo's table."""
+    found = read_flights()
+    parts = [pc.cast(found[name], pa.string()) for name in ("year", "month", "day", "hour", "minute")]
+    padded = [pc.utf8_lpad(part, 2, "0") for part in parts]
+    days = pc.binary_join_element_wise(*padded[:3], "-")
+    times = pc.binary_join_element_wise(*padded[3:], ":")
+    scheduled = pc.cast(pc.binary_join_element_wise(days, times, " "), pa.timestamp("us"))
+    return found.append_column("scheduled", scheduled).select([*KEY, "dest", "distance", *DELAYS])
 
-    level: int
-    rows: int
-    first: int
-    last: int
-    sequence: int
+
+def load_flights(warehouse: str) -> PaimonTable:
+    """Return the table of the demo before its compaction: twelve months of the schedule, then seven batches of news."""
+    news = flights()
+    catalog = paimon_sql.open_catalog(warehouse)
+    catalog.create_database("nyc")
+    options = {"bucket": "2", "write-only": "true"}
+    table = catalog.create_table("nyc.flights", news.schema, primary_key=KEY, partitioned_by="month", options=options)
+    for month in range(1, 13):
+        table.upsert(without(news.filter(pc.equal(news["month"], month)), *DELAYS))
+    catalog.call("create_tag", table="nyc.flights", tag="schedule")
+    seen = set[tuple[str, int]]()
+    for column, months in NEWS:
+        rows = news.filter(pc.and_(pc.is_in(news["month"], pa.array(months, pa.int32())), pc.is_valid(news[column])))
+        other = next(name for name in DELAYS if name != column)
+        seen |= {(column, month) for month in months}
+        unknown = [month for month in months if (other, month) not in seen]
+        known = rows.filter(pc.invert(pc.is_in(rows["month"], pa.array(unknown, pa.int32()))))
+        late = rows.filter(pc.is_in(rows["month"], pa.array(unknown, pa.int32())))
+        table.upsert(pa.concat_tables([known, without(late, other)]))
+    return table
 
 
-def files_of_a_bucket(warehouse: str) -> list[DataFile]:
-    """Return the files of a bucket after inserts, compactions and more inserts."""
-    spark = paimon_sql.connect(warehouse=warehouse)
-    spark.sql("CREATE DATABASE lake")
-    spark.sql(
-        "CREATE TABLE lake.orders (id BIGINT, amount INT, PRIMARY KEY (id) NOT ENFORCED) WITH ('bucket' = '1',"
-        " 'write-only' = 'true', 'target-file-size' = '2 kb', 'file.compression' = 'none', 'num-levels' = '4')"
-    )
+def without(rows: pa.Table, *columns: str) -> pa.Table:
+    """Return rows with NULL in some columns."""
+    for name in columns:
+        empty = pa.nulls(rows.num_rows, rows.schema.field(name).type)
+        rows = rows.set_column(rows.schema.get_field_index(name), rows.schema.field(name), empty)
+    return rows
 
-    def insert(first: int, last: int, step: int) -> None:
-        spark.sql(f"INSERT INTO lake.orders SELECT id, 1 FROM range({first}, {last}, {step})")
 
-    insert(0, KEYS, 1)
-    spark.sql("CALL sys.compact(table => 'lake.orders')")
-    insert(100, 700, 2)
-    insert(150, 650, 3)
-    spark.sql("CALL sys.compact(table => 'lake.orders', compact_strategy => 'minor')")
-    insert(300, 900, 5)
-    insert(0, 400, 7)
-    insert(500, 990, 4)
-    rows = spark.sql(
-        "SELECT level, record_count, min_key, max_key, max_sequence_number FROM lake.orders$files ORDER BY level"
-    ).collect()
-    return [DataFile(r[0], r[1], int(r[2].strip("[]{}")), int(r[3].strip("[]{}")), r[4]) for r in rows]
+def with_late_news(table: PaimonTable, warehouse: str) -> PaimonTable:
+    """Compact the flights, and correct the late ones of some carriers in November."""
+    paimon_sql.open_catalog(warehouse).call("compact", table="nyc.flights")
+    rows = table.scan(where="month = 11 AND arr_delay > 30").to_arrow()
+    for first, last in LATE:
+        table.upsert(
+            rows.filter(pc.and_(pc.greater_equal(rows["carrier"], first), pc.less_equal(rows["carrier"], last)))
+        )
+    return paimon_sql.open_catalog(warehouse).table("nyc.flights")
 
 
 def box(x: float, y: float, width: float, text: str, *, fill: str, height: float = 30) -> str:
@@ -89,39 +121,38 @@ def drawn_engines() -> list[str]:
     return drawn
 
 
-def drawn_bucket(files: list[DataFile]) -> list[str]:
-    """Draw each sorted run as a line of files: level 0 has a run for each file, every other level one run."""
-    runs = {(f.level, f.sequence if f.level == 0 else 0): [] for f in files}  # type: dict[tuple[int, int], list[DataFile]]
-    for file in files:
-        runs[file.level, file.sequence if file.level == 0 else 0].append(file)
-    drawn = [note(LEFT, 190, "one bucket of a table with a primary key: sorted runs of files, newest on top")]
-    scale = (RIGHT - LEFT - 90) / KEYS
-    for line, (level, sequence) in enumerate(sorted(runs, key=lambda run: (run[0], -run[1]))):
-        y = 205 + line * 38
-        drawn.append(note(LEFT, y + 20, f"level {level}"))
-        for file in sorted(runs[level, sequence], key=lambda f: f.first):
-            x, width = LEFT + 80 + file.first * scale, max(3, (file.last - file.first) * scale - 2)
-            label = f"{file.rows} rows" if width > 70 else ""
-            drawn.append(box(x, y, width, label, fill="#ffd8b5" if level == 0 else "#d0d7de", height=28))
-    drawn.append(note(LEFT + 80, HEIGHT - 12, "key 0"))
-    drawn.append(note(RIGHT, HEIGHT - 12, f"key {KEYS}", "end"))
+def drawn_bucket(bucket: BucketMap) -> list[str]:
+    """Draw each sorted run as a line of files, the newest on top."""
+    drawn = [note(LEFT, 190, "a bucket of all flights of November: sorted runs of files by key, the newest on top")]
+    for line, run in enumerate(bucket.runs):
+        y = 205 + line * 34
+        drawn.append(note(LEFT, y + 18, f"level {run.level}"))
+        for span in run.spans:
+            x, width = LEFT + 80 + span.start * ROOM, max(3, (span.end - span.start) * ROOM - 2)
+            label = f"{span.rows:,} rows" if width > 60 else ""
+            drawn.append(box(x, y, width, label, fill="#ffd8b5" if run.level == 0 else "#d0d7de", height=26))
+    spans = [span for run in bucket.runs for span in run.spans]
+    first, last = min(spans, key=lambda s: s.start).first_key, max(spans, key=lambda s: s.end).last_key
+    drawn.append(note(LEFT + 80, HEIGHT - 8, first))
+    drawn.append(note(RIGHT, HEIGHT - 8, last, "end"))
     return drawn
 
 
 def main() -> None:
     """Write the pictures."""
+    PICTURE.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as warehouse:
-        files = files_of_a_bucket(warehouse)
-        shown = paimon_sql.open_catalog(warehouse).table("lake.orders").pictures
-        shown.lsm().save(str(PICTURE.with_name("lsm.svg")))
-        shown.timeline().save(str(PICTURE.with_name("timeline.svg")))
+        table = with_late_news(load_flights(warehouse), warehouse)
+        (bucket,) = lsm_map(table.inner.store, SHOWN, 0).buckets
+        table.pictures.lsm(SHOWN, 0).save(str(PICTURE.with_name("lsm.svg")))
+        table.pictures.timeline().save(str(PICTURE.with_name("timeline.svg")))
+        table.pictures.partitions().save(str(PICTURE.with_name("partitions.svg")))
     style = (
-        "<style>text{font:13px sans-serif;fill:#1f2328}.note{fill:#57606a}"
+        "<style>text{font:12px sans-serif;fill:#1f2328}.note{fill:#57606a}"
         ".arrow{stroke:#57606a;fill:none;stroke-width:1.5}</style>"
     )
-    body = "\n".join([style, *drawn_engines(), *drawn_bucket(files)])
+    body = "\n".join([style, *drawn_engines(), *drawn_bucket(bucket)])
     background = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>'
-    PICTURE.parent.mkdir(exist_ok=True)
     PICTURE.write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">\n{background}\n{body}\n</svg>\n',
         encoding="utf-8",

@@ -1,7 +1,7 @@
 """SVG as text: shapes, labels, and one style for light and dark pages.
 
-Colours differ in lightness as well as in hue, so that everyone can distinguish them, also in print. Texts are escaped:
-names and comments may contain markup of other users.
+Colours differ in lightness as well as in hue, and what an operation takes has an outline, so that everyone can
+distinguish them, also in print. Texts are escaped: names and comments may contain markup of other users.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ COLOURS = {
     "age-4": ("#08519c", "#bdd7e7"),
     "due": ("#e69f00", "#e69f00"),
     "plus": ("#3182bd", "#6baed6"),
-    "minus": ("#d55e00", "#e8894a"),
+    "minus": ("#a63603", "#d4703a"),
     "other": ("#8c959f", "#6e7681"),
 }
 _TEXTS = ("label", "note")
+_OUTLINED = "due"
 
 
 def shown(text: object) -> str:
@@ -76,7 +77,8 @@ def style() -> str:
     """Return the colours and fonts of pictures as CSS."""
 
     def rules(column: int) -> str:
-        return "".join(f".paimon .{name}{{fill:{colours[column]}}}" for name, colours in COLOURS.items())
+        fills = "".join(f".paimon .{name}{{fill:{colours[column]}}}" for name, colours in COLOURS.items())
+        return f"{fills}.paimon .{_OUTLINED}{{stroke:{COLOURS['label'][column]};stroke-width:1.5}}"
 
     grid = COLOURS["grid"]
     return (

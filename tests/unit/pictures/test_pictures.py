@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import combinations, pairwise, product
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,10 @@ from paimon_sql.pictures.lsm import draw_lsm
 from paimon_sql.pictures.picture import NARROWEST, Choice, Picture, PictureKind, bar, bytes_text, count_text
 from paimon_sql.pictures.show import ShownPicture, png_of
 from paimon_sql.pictures.sizes import draw_partitions
-from paimon_sql.pictures.svg import COLOURS, WIDTH, document, label, rect
+from paimon_sql.pictures.svg import COLOURS, WIDTH, document, label, rect, style
 from paimon_sql.pictures.versions import draw_refs, draw_schemas, draw_timeline
 from paimon_sql.python.catalog import open_table
+from tests.support.colour_blindness import SIGHTS, distance
 from tests.support.contrast import contrast
 from tests.unit.procedures.test_advice import Lake
 
@@ -71,6 +73,29 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found.add(tag)
         assert not any(name.startswith("on") or name in ("href", "src") for name, _ in attrs)
+
+
+AGES = [f"age-{n}" for n in range(5)]
+MEANINGS = ["plus", "minus", "other", "due"]  # of shapes in one picture
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize("column", [0, 1], ids=["light", "dark"])
+def test_everyone_can_tell_colours_apart(column: int, sight: str) -> None:
+    """Shapes of other meanings look different, and files of other ages a little; without colours, `due` has an
+    outline.
+    """
+    seen = {name: colours[column] for name, colours in COLOURS.items()}
+    grey = sight == "no colours"
+    known = [name for name in MEANINGS if not (grey and name == "due")]
+    pairs = [*combinations(known, 2), *(() if grey else product(["due"], AGES))]
+    near = {pair: distance(seen[pair[0]], seen[pair[1]], sight) for pair in pairs}
+    assert min(near.values()) >= (8 if grey else 18), near
+    ages = {pair: distance(seen[pair[0]], seen[pair[1]], sight) for pair in pairwise(AGES)}
+    assert min(ages.values()) >= 8, ages
+    on_page = {name: distance(seen[name], seen["page"], sight) for name in (*MEANINGS, *AGES)}
+    assert min(on_page.values()) >= 18, on_page
+    assert f".paimon .due{{stroke:{COLOURS['label'][column]}" in style()
 
 
 @pytest.mark.parametrize("kind", DRAWN)
