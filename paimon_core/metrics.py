@@ -35,7 +35,8 @@ BUCKETS_COMPACTED = Counter("buckets_compacted_total", "Buckets with a compactio
 CACHE_READS = Counter("metadata_cache_reads_total", "Reads of metadata files by result: hit or miss.")
 STORAGE_CALLS = Counter("storage_calls_total", "Calls of remote storages by scheme and operation.")
 STORAGE_ERRORS = Counter("storage_errors_total", "Calls of remote storages that failed, by scheme and operation.")
-STATEMENTS = Counter("statements_total", "Ended statements by server, kind and state.")
+STATEMENTS = Counter("statements_total", "Ended statements by server (session: of this process), kind and state.")
+STATEMENT_ERRORS = Counter("statement_errors_total", "Failed statements of this process's sessions by condition.")
 REST_REQUESTS = Counter("rest_requests_total", "Requests of the REST catalog by method and status.")
 
 

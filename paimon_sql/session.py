@@ -19,6 +19,7 @@ from paimon_sql.java import MINIMUM, find_java
 from paimon_sql.pictures.picture import Choice, PictureFormat
 from paimon_sql.pictures.show import TablePictures
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
+from paimon_sql.spark.dataframes.counted_statements import install_counted_statements, uncounted
 from paimon_sql.spark.dataframes.path_tables import install_path_tables
 from paimon_sql.spark.dataframes.remote_frames import install_source
 from paimon_sql.spark.dataframes.session_methods import install_session_methods
@@ -130,7 +131,8 @@ def install(spark: SparkSession) -> SparkSession:
     """
     jvm = prepare(_context_of(spark))
     install_parser(jvm, java_session(spark), partial(install_source, jvm))
-    spark.sql("SELECT 1")  # the hook makes the configured catalogs now
+    with uncounted():
+        spark.sql("SELECT 1")  # the hook makes the configured catalogs now
     return spark
 
 
@@ -146,6 +148,7 @@ def prepare(context: SparkContext) -> Jvm:
     install_writers()
     install_path_tables()
     install_session_methods()
+    install_counted_statements()
     install_stream_reads()
     install_stream_writers()
     install_raised_errors()
@@ -176,7 +179,8 @@ def _make_current(spark: SparkSession, catalog: str) -> None:
     """Make a catalog the current one of a session, and of sessions that Spark creates from it, for instance for
     `foreachBatch`. Keep a default catalog that the user has set.
     """
-    spark.sql(f"USE {quoted_name(catalog)}.`default`")
+    with uncounted():
+        spark.sql(f"USE {quoted_name(catalog)}.`default`")
     default = spark.conf.get(DEFAULT_CATALOG, None)
     if default is None or default == spark.conf.get(CONNECTED_CATALOG, None):
         for key in (DEFAULT_CATALOG, CONNECTED_CATALOG):

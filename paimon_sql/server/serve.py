@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -13,21 +13,21 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import SparkSession
 
 from paimon_core.errors import StorageError, UnsupportedFeatureError
+from paimon_core.escapes import visible
+from paimon_core.metrics import PROCESS, STATEMENTS, Metrics
+from paimon_core.secrets import statement_without_secrets
+from paimon_sql.preprocess.counted_kinds import counted_kind
 from paimon_sql.server.health import InTime, listens, start_health
-from paimon_sql.server.reads.listed import Warehouses, listed, places
+from paimon_sql.server.reads.sessions import prepare_sessions, refuse_all_but_reads
 from paimon_sql.server.settings import ServerSettings, java_properties
-from paimon_sql.server.statement_log import StatementLog
 from paimon_sql.server.waiting import MOST, SECONDS
 from paimon_sql.spark.dataframes.remote_frames import install_remote_frames
 from paimon_sql.spark.jvm.client_sessions import (
     SessionLimits,
-    allow_lists,
-    bound_rows,
     guard_thrift_sessions,
     limit_thrift_logins,
     prepare_connect_catalogs,
     refuse_connect_writes,
-    refuse_writes,
     require_class,
     rows_of,
     watch_connect_sessions,
@@ -36,7 +36,6 @@ from paimon_sql.spark.jvm.client_sessions import (
 from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
 from paimon_sql.spark.jvm.servers import (
     EndedStatement,
-    bound_results,
     connect_port,
     ended_statements,
     is_alive,
@@ -49,17 +48,37 @@ from paimon_sql.spark.jvm.servers import (
     unfetched_statements,
     watch_failures,
 )
-from paimon_sql.spark.jvm.sessions import begin_sessions_with, current_catalog, java_session
-from paimon_sql.spark.proxy import Predicate
-from paimon_sql.spark.session_bridge import CATALOG_PREFIX, SessionBridge
-from paimon_sql.spark.statements.parser import check_relations, restrict_paths, restrict_variables
-from paimon_sql.spark.tables.user_functions.python_code import allows_python
 
 _POLL = 1.0  # seconds between two checks of the statements
 _FETCHING = 10.0  # seconds that clients have to fetch the rows of statements that end while the server stops
 _DYING = 10.0  # seconds for a JVM to end once it does not answer
 
+_LONGEST = 1000  # characters of a statement in the log
+
 Say = Callable[[str], None]
+Rows = Callable[[EndedStatement], int | None]
+
+
+class StatementLog:
+    """A log with one line per statement. It is made from lists of ended statements, which overlap. `metrics` counts the
+    statements.
+    """
+
+    def __init__(self, metrics: Metrics = PROCESS) -> None:
+        self._metrics = metrics
+        self._written: frozenset[tuple[str, str]] = frozenset()
+
+    def new_lines(self, ended: Iterable[EndedStatement], rows: Rows) -> list[str]:
+        """Return the lines of the statements that were not in the last list. `rows` returns the number of rows of a
+        statement, None if they were not counted.
+        """
+        found = {(one.server, one.id): one for one in ended}
+        new = [one for key, one in found.items() if key not in self._written]
+        for one in new:
+            self._metrics.add(STATEMENTS, server=one.server, kind=counted_kind(one.statement), state=one.state.lower())
+        lines = [_line(one, rows(one)) for one in new]
+        self._written = frozenset(found)
+        return lines
 
 
 def serve(spark: SparkSession, settings: ServerSettings, stop: threading.Event, say: Say) -> bool:
@@ -68,16 +87,9 @@ def serve(spark: SparkSession, settings: ServerSettings, stop: threading.Event, 
     `say` is called with one line at a time. Raises `StorageError` if the server cannot listen on a port.
     """
     jvm, log = jvm_of(spark.sparkContext), StatementLog()
-    begin_sessions_with(java_session(spark), _of_clients(spark))
-    restrict_variables(jvm, java_session(spark))
-    check_relations(jvm, java_session(spark))  # clients of Spark Connect set options without a statement
-    bound_results(jvm)
-    bound_rows(jvm, java_session(spark))
+    prepare_sessions(jvm, spark)
     watch_failures(jvm)
-    lists = _lists(jvm, spark, settings)
-    if lists is not None:
-        refuse_writes(jvm, java_session(spark), lists)
-        restrict_paths(java_session(spark), lambda path: bool(lists.test("place", path)))
+    lists = refuse_all_but_reads(jvm, spark) if settings.read_only else None
     with ExitStack() as servers:
         if settings.thrift is not None:
             servers.enter_context(_thrift(jvm, spark, settings, lists))
@@ -117,12 +129,6 @@ def _watch(jvm: Jvm, log: StatementLog, say: Say) -> None:
             "The driver's JVM has ended, probably because it ran out of memory: start the server again, with more "
             "--driver-memory, or with smaller answers (--result-rows, spark.driver.maxResultSize)."
         )
-
-
-def _of_clients(spark: SparkSession) -> dict[str, str]:
-    """Return settings with which clients have the session's catalogs, and its current catalog."""
-    catalogs = {name: value for name, value in spark.conf.getAll.items() if name.startswith(CATALOG_PREFIX)}
-    return {**catalogs, "spark.sql.defaultCatalog": current_catalog(java_session(spark))}
 
 
 @contextmanager
@@ -211,18 +217,6 @@ def _drain(jvm: Jvm, seconds: int) -> bool:
     return True
 
 
-def _lists(jvm: Jvm, spark: SparkSession, settings: ServerSettings) -> JavaObject | None:
-    """Return the lists of what clients may do, in the form that the checks in Java use; None if clients may do
-    everything.
-    """
-    if not settings.read_only:
-        return None
-    options_of = SessionBridge(jvm, java_session(spark)).catalog_options
-    found = places(dict(spark.conf.getAll), options_of)
-    lines = listed(found, python_functions=allows_python(jvm))
-    return allow_lists(jvm, lines, Predicate(jvm, Warehouses(found).has_users))
-
-
 def _limits(settings: ServerSettings) -> SessionLimits:
     return SessionLimits(settings.session_statements, settings.result_rows, settings.statement_timeout)
 
@@ -233,3 +227,12 @@ def _log(jvm: Jvm, log: StatementLog, say: Say, *, fetched: bool = True) -> None
 
     for line in log.new_lines(ended_statements(jvm, fetched=fetched), rows):
         say(line)
+
+
+def _line(one: EndedStatement, rows: int | None) -> str:
+    text = " ".join(statement_without_secrets(one.statement).split())
+    shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    # the client chooses its name and its statements: neither may begin a line of the log, or send escapes to a terminal
+    counted = "" if rows is None else f" rows={rows}"
+    text = f"{one.server} user={one.user} seconds={one.milliseconds / 1000:.3f}{counted} {one.state.lower()}: {shown}"
+    return visible(text, kept="")

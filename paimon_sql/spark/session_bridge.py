@@ -42,6 +42,7 @@ from paimon_sql.spark.jvm.sessions import (
 
 OPTION_PREFIX = "spark.paimon."
 _HADOOP_PREFIX = "spark.hadoop."
+UNCOUNTED = "_uncounted_by_paimon_sql"
 CATALOG_PREFIX = "spark.sql.catalog."
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
 CONNECTED_CATALOG = "spark.paimon-sql.defaultCatalog"  # the value that `connect` set DEFAULT_CATALOG to
@@ -79,8 +80,10 @@ class SessionBridge:
 
     @property
     def python_session(self) -> SparkSession:
-        """Return the session as a PySpark session."""
-        return python_session(self.jvm, self.session)
+        """Return the session as a PySpark session for statements of this package, which no metric counts."""
+        made = python_session(self.jvm, self.session)
+        setattr(made, UNCOUNTED, True)
+        return made
 
     @cached_property
     def _conf(self) -> Any:

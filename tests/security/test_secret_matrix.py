@@ -23,7 +23,7 @@ from paimon_core.errors import CorruptFileError, PaimonError, StorageError
 from paimon_core.io.file_io import storage_error
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.load import load_catalog
-from paimon_sql.server.statement_log import StatementLog
+from paimon_sql.server.serve import StatementLog
 from paimon_sql.shell.terminal import StatementHistory
 from paimon_sql.spark.jvm.servers import EndedStatement
 

@@ -25,7 +25,7 @@ from paimon_core.store.cache import MetadataCache
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.server.health import start_health
-from paimon_sql.server.statement_log import StatementLog
+from paimon_sql.server.serve import StatementLog
 from paimon_sql.spark.jvm.servers import EndedStatement
 from tests.support.tables import data_file, info, message, new_store
 

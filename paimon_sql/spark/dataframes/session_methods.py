@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.catalog import Catalog
 
 from paimon_sql.preprocess.quoting import quoted_name
+from paimon_sql.spark.dataframes.counted_statements import uncounted
 from paimon_sql.spark.dataframes.pyspark_methods import ask_first
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.sessions import current_catalog, new_session
@@ -50,7 +51,8 @@ def _new_session(session: Any) -> Any:
             settings[key] = name
     for key, value in settings.items():
         made.conf.set(key, value)
-    made.sql("SELECT 1")  # the parser hook makes the catalogs
+    with uncounted():
+        made.sql("SELECT 1")  # the parser hook makes the catalogs
     return made
 
 

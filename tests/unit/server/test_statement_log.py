@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from paimon_core.metrics import STATEMENTS, Metrics
-from paimon_sql.server.statement_log import StatementLog
+from paimon_sql.server.serve import StatementLog
 from paimon_sql.spark.jvm.servers import EndedStatement
 from tests.support.hostile_names import HOSTILE_NAMES
 

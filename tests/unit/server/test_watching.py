@@ -9,7 +9,7 @@ from py4j.protocol import Py4JNetworkError
 
 from paimon_core.errors import StorageError
 from paimon_sql.server import serve
-from paimon_sql.server.statement_log import StatementLog
+from paimon_sql.server.serve import StatementLog
 
 
 class Silent:
