@@ -10,7 +10,7 @@ from paimon_sql.pictures.svg import shown
 _EMPTY = frozenset(("br", "col", "hr", "input", "link", "meta"))  # elements without an end
 MOST_CHARACTERS = 300  # of a text in a cell
 
-_ONE_LINE = 44
+_ONE_LINE = 60  # characters: names of data files have fewer
 
 
 class Html(str):

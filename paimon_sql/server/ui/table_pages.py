@@ -163,7 +163,7 @@ def _pictures(found: PaimonTable, call: PageCall) -> Html:
         tag("nav", tag("ul", links), class_="tabs", aria_label="Kinds of pictures"),
         _operations(call, place, kind, after) if kind in OPERATIONS else None,
         _choice(call) if kind is PictureKind.LSM else None,
-        drawn(picture.html(styled=False)),
+        tag("div", drawn(picture.html(styled=False)), role="region", aria_label=picture.title, tabindex="0"),
     )
 
 
