@@ -7,8 +7,10 @@ access to files, to the network, or to variables of the program.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -35,6 +37,7 @@ _SETTINGS = {
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
 }
+_LOOK = 0.05  # seconds between two looks at the limits of a query
 _SETTING = "current_setting"
 _SHOWN_SETTINGS = ("timezone", "calendar", "default_order", "default_null_order", "integer_division")
 _CHANGES = (exp.DML, exp.DDL, exp.Into, exp.Command)
@@ -69,13 +72,34 @@ class ParsedQuery:
 
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
-    """The limits of a query: only its first `rows` are returned, it ends after some `seconds`, and it has so much
-    `memory`, spelled as in DuckDB, and no files for more.
+    """The limits of a query: only its first `rows` are returned, it ends after some `seconds` or when `stop` is set,
+    and it has so much `memory`, spelled as in DuckDB, and no files for more.
     """
 
     rows: int
     seconds: float
     memory: str = "2GB"
+    stop: threading.Event = field(default_factory=threading.Event, compare=False)
+
+    @contextmanager
+    def ending(self, end: Callable[[], object]) -> Iterator[None]:
+        """Call `end` at the limits of time during the block, again and again until the block ends: a query that is
+        being planned may ignore the first call.
+        """
+        ended, last = threading.Event(), time.monotonic() + self.seconds
+
+        def watch() -> None:
+            while not ended.wait(_LOOK):
+                if self.stop.is_set() or time.monotonic() > last:
+                    end()
+
+        watcher = threading.Thread(target=watch, name="limits of a query", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
 
 
 def run_query(catalog: PaimonCatalog, text: str, limits: QueryLimits | None = None) -> pa.Table:
@@ -92,7 +116,7 @@ def run_query(catalog: PaimonCatalog, text: str, limits: QueryLimits | None = No
         connection.execute("SET lock_configuration = true")
         for view, source in sources.items():
             connection.register(view, source)
-        with _ending(connection, limits):
+        with nullcontext() if limits is None else limits.ending(connection.interrupt):
             rows = connection.sql(query.text)
             found: pa.Table = (rows if limits is None else rows.limit(limits.rows)).to_arrow_table()
         return found
@@ -105,21 +129,6 @@ def run_query(catalog: PaimonCatalog, text: str, limits: QueryLimits | None = No
         raise InvalidOptionError(f"The query cannot run: {_first_line(error)}. Correct the query.") from error
     finally:
         connection.close()
-
-
-@contextmanager
-def _ending(connection: Any, limits: QueryLimits | None) -> Iterator[None]:
-    """Interrupt the query of the block at its time limit."""
-    if limits is None:
-        yield
-        return
-    timer = threading.Timer(limits.seconds, connection.interrupt)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def parsed_query(text: str) -> ParsedQuery:

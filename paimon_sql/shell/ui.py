@@ -1,4 +1,6 @@
-"""`paimon-sql ui`: pages over a catalog for the browser of one user, without Spark and without a JVM."""
+"""`paimon-sql ui`: pages over a catalog for the browser of one user, without Spark and without a JVM. `--spark` starts
+Spark for queries in its SQL.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +10,43 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
 
 import paimon_sql
 from paimon_core.errors import InvalidOptionError, PaimonError
 from paimon_core.optional_packages import import_optional
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, setting
+from paimon_sql.shell.errors import describe
 from paimon_sql.shell.opening import catalog_options
+from paimon_sql.shell.startup import quiet_start
+
+if TYPE_CHECKING:
+    from paimon_sql.server.ui.queries import Queries
+
+_SETTINGS = {
+    "spark.scheduler.mode": "FAIR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.maxResultSize": "256m",  # an answer has few rows, but they may be large
+}
+_GRACE = 30.0  # seconds for Spark to stop
 
 
 def run_ui(words: Sequence[str], stop: threading.Event | None = None) -> int:
     """Serve pages until Ctrl-C or SIGTERM, or until `stop` is set. Return the exit status: 0, or 1 after an error."""
     arguments = _parser().parse_args(words)
-    ended = stop or threading.Event()
-    if stop is None:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: ended.set())
     try:
-        _serve(arguments, ended)
+        _serve(arguments, stop)
     except (PaimonError, OSError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 1
     return 0
 
 
-def _serve(arguments: argparse.Namespace, ended: threading.Event) -> None:
+def _serve(arguments: argparse.Namespace, stop: threading.Event | None) -> None:
     for package in ("starlette", "uvicorn"):
         import_optional(package, "paimon-sql ui", "ui")
     from paimon_sql.server.rest.run import serving  # noqa: PLC0415  an extra
@@ -46,11 +60,14 @@ def _serve(arguments: argparse.Namespace, ended: threading.Event) -> None:
             "127.0.0.1, and reach it by ssh -L. --insecure starts it anyway."
         )
     options = catalog_options(arguments, arguments.conf)
-    with paimon_sql.open_catalog(**options, time_zone=arguments.time_zone) as catalog:
+    with ExitStack() as opened:
+        catalog = opened.enter_context(paimon_sql.open_catalog(**options, time_zone=arguments.time_zone))
         catalog.list_databases()  # errors of the catalog come before the address
+        queries = opened.enter_context(_spark_queries(arguments, options)) if arguments.spark else None
+        ended = _ended(arguments) if stop is None else stop
         names = frozenset() if is_loopback(host) else frozenset((host.lower(), socket.gethostname().lower()))
         guard = Guard(host, secrets.token_urlsafe(32), names)
-        app = UiApp(catalog, guard)
+        app = UiApp(catalog, guard, queries=queries)
         try:
             with serving(app, host, arguments.port, name="paimon-sql ui") as port:
                 spelled = f"[{host}]" if ":" in host else host
@@ -60,6 +77,42 @@ def _serve(arguments: argparse.Namespace, ended: threading.Event) -> None:
                 ended.wait()
         finally:
             app.close()
+
+
+def _ended(arguments: argparse.Namespace) -> threading.Event:
+    """Return an event that SIGTERM and Ctrl-C set. PySpark, which cancels all jobs at Ctrl-C, has started before."""
+    ended = threading.Event()
+
+    def end(*_: object) -> None:
+        if arguments.spark and not ended.is_set():
+            from paimon_sql.shell.serving import end_after  # noqa: PLC0415  needs PySpark
+
+            end_after(_GRACE)
+        ended.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
+    return ended
+
+
+@contextmanager
+def _spark_queries(arguments: argparse.Namespace, options: Mapping[str, str]) -> Iterator[Queries]:
+    """Start Spark with the catalog, and stop it at the end. Yield queries in sessions of it that only read."""
+    settings = dict(_SETTINGS) | {key: value for key, value in arguments.conf if key.startswith("spark.")}
+    if arguments.time_zone:
+        settings["spark.sql.session.timeZone"] = arguments.time_zone
+    warnings.filterwarnings("ignore", module="pyspark")
+    with quiet_start():
+        session = paimon_sql.connect(catalog=arguments.catalog or "paimon", **options, **settings)
+        session.sparkContext.setLogLevel("OFF")
+    from paimon_sql.server.serve import stop_driver  # noqa: PLC0415  needs PySpark
+    from paimon_sql.server.ui.spark_queries import SparkQueries, quiet_refusals  # noqa: PLC0415  needs PySpark
+
+    quiet_refusals()
+    try:
+        yield SparkQueries(session, describe)
+    finally:
+        stop_driver(session)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,6 +127,8 @@ def _parser() -> argparse.ArgumentParser:
     add_catalog_options(made)
     add("-c", "--conf", metavar="KEY=VALUE", action="append", default=[], type=setting,
         help="an option of the catalog; may be repeated")  # fmt: skip
+    add("--spark", action="store_true",
+        help="start Spark: queries are then in Spark's SQL; -c takes its settings, too (spark.*)")  # fmt: skip
     add("--time-zone", metavar="ZONE", help="zone of moments (default: this machine's)")
     add("--port", metavar="PORT", type=_port, default=0, help="port to listen on (default: any free one)")
     add("--host", metavar="ADDRESS", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -36,6 +37,7 @@ from paimon_sql.server.ui.catalog_pages import PageCall, View, database_page, ho
 from paimon_sql.server.ui.frame import Page, Tree, document, error_text
 from paimon_sql.server.ui.guard import HEADERS, Guard, PageRequest
 from paimon_sql.server.ui.markup import html
+from paimon_sql.server.ui.queries import DuckDbQueries, Queries
 
 if TYPE_CHECKING:
     from paimon_sql.server.ui.table_pages import table_page
@@ -91,10 +93,13 @@ class PageTurns:
 
 
 class UiApp:
-    """An ASGI application for a catalog. `seconds` is the time limit of a page."""
+    """An ASGI application for a catalog. `seconds` is the time limit of a page; `queries` runs the queries."""
 
-    def __init__(self, catalog: PaimonCatalog, guard: Guard, seconds: float = _SECONDS) -> None:
+    def __init__(
+        self, catalog: PaimonCatalog, guard: Guard, seconds: float = _SECONDS, queries: Queries | None = None
+    ) -> None:
         self._catalog, self._guard, self._seconds = catalog, guard, seconds
+        self._queries = queries or DuckDbQueries()
         self._pool, self._running = ThreadPoolExecutor(_THREADS, thread_name_prefix="page"), 0
         self._turns, self._tasks = PageTurns(), set[asyncio.Task[Response]]()
         own = files("paimon_sql.server.ui").joinpath("style.css").read_text("utf-8")
@@ -102,14 +107,19 @@ class UiApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            response = await self._answer(_request(scope))
+            left = threading.Event()
+            watch = asyncio.create_task(_set_when_left(receive, left))
+            try:
+                response = await self._answer(_request(scope), left)
+            finally:
+                watch.cancel()
             await response(scope, receive, send)
 
     def close(self) -> None:
         """Make no more pages."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    async def _answer(self, request: PageRequest) -> Response:
+    async def _answer(self, request: PageRequest, left: threading.Event) -> Response:
         refusal = self._guard.refusal(request)
         if refusal is not None:
             allow = {"Allow": "GET"} if refusal.status == 405 else {}
@@ -122,12 +132,15 @@ class UiApp:
             return Response(text, 200, HEADERS, kind)
         if len(request.path) + len(request.query) > _LONGEST_ADDRESS:
             return _response(_failure(414, "The address is too long."))
-        return await self._page(request)
+        return await self._page(request, left)
 
-    async def _page(self, request: PageRequest) -> Response:
+    async def _page(self, request: PageRequest, left: threading.Event) -> Response:
         if self._running >= _THREADS + _WAITING:
             return _response(_failure(503, "The server makes too many pages at once. Try again in a moment."))
-        made = asyncio.create_task(self._made_in_turn(request))  # goes on if the client leaves: its thread does
+        ends = asyncio.get_running_loop().time() + self._seconds
+        made = asyncio.create_task(
+            self._made_in_turn(request, left, ends)
+        )  # goes on if the client leaves: its thread does
         self._running += 1
         self._tasks.add(made)
         made.add_done_callback(self._ended)
@@ -140,27 +153,33 @@ class UiApp:
         self._running -= 1
         self._tasks.discard(made)
 
-    async def _made_in_turn(self, request: PageRequest) -> Response:
+    async def _made_in_turn(self, request: PageRequest, left: threading.Event, ends: float) -> Response:
         loop, table = asyncio.get_running_loop(), _table_of(request.path)
-        ends = loop.time() + self._seconds
         try:
             async with self._turns.turn(table) if table else nullcontext():
-                if loop.time() > ends:  # the client has got an answer while it waited
+                if loop.time() > ends or left.is_set():  # the client has got an answer while it waited, or has left
                     return _response(_failure(504, "The page has waited too long."))
-                return await loop.run_in_executor(self._pool, partial(self._made, request))
+                return await loop.run_in_executor(self._pool, partial(self._made, request, left))
         except BusyTableError:
             return _response(_failure(503, "Too many pages of this table wait for its storage: try again later."))
 
-    def _made(self, request: PageRequest) -> Response:
+    def _made(self, request: PageRequest, left: threading.Event) -> Response:
         try:
             view, names = _routed(request.path)
-            return _response(view(self._catalog, PageCall(names, request.parameters())))
+            return _response(view(self._catalog, PageCall(names, request.parameters(), self._queries, left)))
         except PaimonError as error:
             status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
             return _response(_failure(status, str(error)))
         except Exception:
             _LOG.exception("A page failed")
             return _response(_failure(500, "The page failed: see the log of the command."))
+
+
+async def _set_when_left(receive: Receive, left: threading.Event) -> None:
+    """Set the event when the browser closes the connection: the user stopped the page, or went to another one."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    left.set()
 
 
 def _request(scope: Scope) -> PageRequest:
@@ -170,14 +189,24 @@ def _request(scope: Scope) -> PageRequest:
 
 
 def _table_of(path: str) -> str:
-    """Return the part of an address that names a table, or a query; "" for pages of the catalog."""
-    kind, *names = path.strip("/").split("/")
-    return "/".join([kind, *names[:2]]) if kind in ("t", "sql") else ""
+    """Return the name of the table that an address names, or "sql"; "" for pages of the catalog. Different spellings
+    of an address, and branches of a table, are one table.
+    """
+    kind, *names = _parts(path)
+    if kind not in ("t", "sql"):
+        return ""
+    tables = (name.partition("$")[0].casefold() for name in names[:2])
+    return "/".join([kind, *(quote(name, safe="", errors="surrogateescape") for name in tables)])
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of an address."""
+    return [unquote(part, errors="surrogateescape") for part in path.strip("/").split("/")]
 
 
 def _routed(path: str) -> tuple[View, Sequence[str]]:
     """Return the view of an address, and the names in it. Raises `NotFoundError`."""
-    kind, *names = [unquote(part, errors="surrogateescape") for part in path.strip("/").split("/")]
+    kind, *names = _parts(path)
     view, counts = _VIEWS.get(kind, (home, ()))
     if len(names) not in counts:
         raise NotFoundError("There is no page with this address.")

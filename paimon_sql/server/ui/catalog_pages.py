@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from datetime import tzinfo
 from typing import TYPE_CHECKING
 
@@ -17,26 +19,29 @@ from paimon_sql.pictures.picture import count_text
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.server.ui.frame import Page, Tree, error_text, note, search_form
 from paimon_sql.server.ui.markup import Html, html, link, pages, table, tag
+from paimon_sql.server.ui.queries import DuckDbQueries, Queries, number_columns
 from paimon_sql.values import text_rows
 
 if TYPE_CHECKING:
-    from paimon_sql.python.queries import QueryLimits, run_query
+    from paimon_sql.python.queries import QueryLimits
 else:  # the first page needs no SQL
     QueryLimits = ImportedOnCall("paimon_sql.python.queries", "QueryLimits")
-    run_query = ImportedOnCall("paimon_sql.python.queries", "run_query")
 
 MOST_TABLES = 500  # on a page
 _IN_TREE = 200  # databases, and tables of the open database
 _ROWS, _SECONDS = 200, 25.0  # of a query
-MOST_COLUMNS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class PageCall:
-    """A request for a page: the names in its address, and its parameters."""
+    """A request for a page: the names in its address, and its parameters. `queries` runs SQL, `left` is set when the
+    browser no longer waits.
+    """
 
     names: Sequence[str]
     parameters: Mapping[str, str]
+    queries: Queries = field(default_factory=DuckDbQueries)
+    left: threading.Event = field(default_factory=threading.Event)
 
     @property
     def start(self) -> int:
@@ -105,32 +110,30 @@ def query_page(catalog: PaimonCatalog, call: PageCall) -> Page:
     content = html(
         tag(
             "form",
-            tag("label", "A SELECT in DuckDB's SQL; tables are named database.table", for_="query"),
+            tag("label", call.queries.label, for_="query"),
             tag("textarea", text, id="query", name="query", maxlength="8000", spellcheck="false"),
             tag("button", "Run"),
             action="/sql",
             method="get",
         ),
-        _answer(catalog, text) if text.strip() else note("Queries only read."),
+        _answer(catalog, call, text) if text.strip() else note("Queries only read."),
     )
     return Page("SQL", tree_of(catalog), content)
 
 
-def _answer(catalog: PaimonCatalog, text: str) -> Html:
+def _answer(catalog: PaimonCatalog, call: PageCall, text: str) -> Html:
     try:
-        found = run_query(catalog, text, QueryLimits(rows=_ROWS, seconds=_SECONDS))
+        found = call.queries.run(catalog, text, QueryLimits(rows=_ROWS, seconds=_SECONDS, stop=call.left))
     except PaimonError as error:
         return error_text(error)
-    shown = found.select(range(min(found.num_columns, MOST_COLUMNS)))
-    caption = count_text(found.num_rows, "row") if found.num_rows < _ROWS else f"The first {_ROWS:,} rows"
-    return rows_table(caption, shown, catalog.zone)
+    count = len(found.rows)
+    caption = count_text(count, "row") if count < _ROWS else f"The first {_ROWS:,} rows"
+    return table(caption, found.columns, found.rows, found.numbers)
 
 
 def rows_table(caption: str, found: pa.Table, zone: tzinfo | None) -> Html:
     """Return rows of a table or a query."""
-    kinds = enumerate(found.schema.types)
-    numbers = [i for i, t in kinds if pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t)]
-    return table(caption, found.column_names, text_rows(found, zone), numbers)
+    return table(caption, found.column_names, text_rows(found, zone), number_columns(found))
 
 
 def _around(names: Sequence[str], name: str | None) -> Sequence[str]:

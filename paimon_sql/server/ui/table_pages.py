@@ -29,9 +29,10 @@ from paimon_sql.pictures.versions import time_text
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.python.progress import duration
 from paimon_sql.python.table import PaimonTable
-from paimon_sql.server.ui.catalog_pages import MOST_COLUMNS, PageCall, rows_table, tree_of
+from paimon_sql.server.ui.catalog_pages import PageCall, rows_table, tree_of
 from paimon_sql.server.ui.frame import TABS, Page, note, tabs
 from paimon_sql.server.ui.markup import Html, drawn, facts, html, link, pages, table, tag
+from paimon_sql.server.ui.queries import MOST_COLUMNS
 
 MOST_FILES, MOST_ROWS = 200, 50  # on a page
 _DOCS = "https://paimon.apache.org/docs/master/maintenance/configurations/"
@@ -266,10 +267,10 @@ def _running(found: PaimonTable) -> Html:
     ]
     return html(
         tag("h2", "Running now"),
-        table("Compactions and other upkeep", _RUNNING, rows) if rows else None,
+        table("Writes, compactions and other upkeep", _RUNNING, rows) if rows else None,
         note("Work appears after five seconds, and is seen again every 15 seconds.")
         if rows
-        else note("No upkeep runs."),
+        else note("No statement writes, and no upkeep runs."),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,10 @@ def test_limits_of_a_query(lake: PaimonCatalog) -> None:
     endless = "SELECT sum(a.range * b.range) FROM range(10000000000) a, range(10000000000) b"
     with pytest.raises(InvalidOptionError, match="was stopped after 0.1 seconds"):
         run_query(lake, endless, QueryLimits(rows=1, seconds=0.1))
+    stop = threading.Event()
+    threading.Timer(0.2, stop.set).start()
+    with pytest.raises(InvalidOptionError, match="was stopped"):
+        run_query(lake, endless, QueryLimits(rows=1, seconds=3600, stop=stop))
     assert run_query(lake, "SELECT * FROM range(1000)", QueryLimits(rows=3, seconds=60)).num_rows == 3
     with pytest.raises(InvalidOptionError, match="cannot run"):
         run_query(lake, "SELECT list(range) FROM range(100000000)", QueryLimits(rows=3, seconds=60, memory="20MB"))

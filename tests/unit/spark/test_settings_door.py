@@ -19,6 +19,7 @@ ALLOWED = {
     "paimon_sql/session.py": 3,  # whether a setting has the text that it is given; names of catalogs
     "paimon_sql/notebook/magics.py": 1,  # PySpark's own answer, with Spark's default: the name of a time zone
     "paimon_sql/shell/runner.py": 1,  # the same
+    "paimon_sql/server/ui/spark_queries.py": 1,  # the same
     "paimon_sql/spark/jvm/client_sessions.py": 1,  # of the context: the names of classes
     "paimon_sql/spark/jvm/programs.py": 2,  # a copy of the context's, for PySpark's context, and the executors' Python
     "paimon_sql/spark/jvm/sessions.py": 2,  # the way

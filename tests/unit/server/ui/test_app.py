@@ -25,6 +25,7 @@ from paimon_core.spec.identifier import Identifier
 from paimon_sql import open_catalog
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.python.definitions import new_schema
+from paimon_sql.python.queries import QueryLimits
 from paimon_sql.python.table import PaimonTable
 
 pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[ui]"')
@@ -33,6 +34,7 @@ from paimon_sql.server.ui.app import UiApp
 from paimon_sql.server.ui.catalog_pages import tree_of
 from paimon_sql.server.ui.frame import TABS
 from paimon_sql.server.ui.guard import HEADERS, Guard
+from paimon_sql.server.ui.queries import Queries, QueryAnswer
 from tests.support.contrast import contrast
 from tests.unit.server.ui.conftest import HOSTILE, SCHEMA
 
@@ -42,8 +44,8 @@ GUARD = Guard("127.0.0.1", "the-token")
 class Site:
     """A server over a catalog, and a client with its cookie."""
 
-    def __init__(self, catalog: PaimonCatalog, seconds: float = 30.0) -> None:
-        self.catalog, self.app = catalog, UiApp(catalog, GUARD, seconds)
+    def __init__(self, catalog: PaimonCatalog, seconds: float = 30.0, queries: Queries | None = None) -> None:
+        self.catalog, self.app = catalog, UiApp(catalog, GUARD, seconds, queries)
 
     def __enter__(self) -> Site:
         self._serving = serving(self.app, "127.0.0.1", 0)
@@ -369,7 +371,7 @@ def test_nobody_waits_for_a_slow_storage(lake: PaimonCatalog, monkeypatch: pytes
     load = PaimonTable.load
 
     def slow(catalog: Any, identifier: Identifier, *rest: Any) -> PaimonTable:
-        if identifier.name == "orders":
+        if identifier.table.lower() == "orders":
             with lock:
                 waiting.append(1)
             assert goes_on.wait(60)
@@ -377,7 +379,14 @@ def test_nobody_waits_for_a_slow_storage(lake: PaimonCatalog, monkeypatch: pytes
 
     monkeypatch.setattr(PaimonTable, "load", slow)
     with Site(lake) as site, ThreadPoolExecutor(28) as clients:
-        asked = [clients.submit(site.get, "/t/shop/orders/files") for _ in range(16)]
+        spelled = (
+            "/t/shop/orders/files",
+            "/t/%73hop/%6frders/files",
+            "//t/shop/orders",
+            "/t/shop/ORDERS",
+            "/%74/shop/orders$branch_x",
+        )
+        asked = [clients.submit(site.get, spelled[n % len(spelled)]) for n in range(16)]
         while len(waiting) < 4:
             threading.Event().wait(0.01)
         others = ["/", "/d/shop", "/t/shop/empty", "/t/shop/empty/files"] * 3
@@ -388,8 +397,33 @@ def test_nobody_waits_for_a_slow_storage(lake: PaimonCatalog, monkeypatch: pytes
         assert refused[0] == 503 and "Too many pages of this table" in refused[1]
         goes_on.set()
         answers = [page.result() for page in (*asked, *more)]
-    assert sorted(status for status, _, _ in answers) == [200] * 20 + [503]
+    assert sorted(status for status, _, _ in answers) == [200] * 14 + [404] * 6 + [503]
     assert len(waiting) == 20
+
+
+class Endless:
+    """Queries that end when the browser leaves."""
+
+    label = "endless"
+
+    def __init__(self) -> None:
+        self.began, self.ended = threading.Event(), threading.Event()
+
+    def run(self, catalog: PaimonCatalog, text: str, limits: QueryLimits) -> QueryAnswer:
+        self.began.set()
+        if limits.stop.wait(60):
+            self.ended.set()
+        return QueryAnswer(["a"], [], [])
+
+
+def test_a_query_ends_when_the_browser_leaves(lake: PaimonCatalog) -> None:
+    queries = Endless()
+    with Site(lake, queries=queries) as site:
+        client = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+        client.request("GET", "/sql?query=x", headers={"Cookie": f"{GUARD.cookie}={GUARD.token}"})
+        assert queries.began.wait(60) and not queries.ended.is_set()
+        client.close()
+        assert queries.ended.wait(60)
 
 
 def test_pages_that_waited_too_long_are_not_made(lake: PaimonCatalog, monkeypatch: pytest.MonkeyPatch) -> None:
