@@ -14,6 +14,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import DatabaseNotFoundError, InvalidOptionError, TableExistsError, TableNotFoundError
 from paimon_core.maintenance.copying import adopt_schemas, check_takes_files, copy_files
+from paimon_core.maintenance.running import announced
 from paimon_core.options import BUCKET, FILE_FORMAT
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation
@@ -257,8 +258,10 @@ def copy_table(
         return
     target = create_alike(source, catalog, identifier, options or {})
     target.check_writable()
-    messages = copy_files(source.store, source.latest_snapshot(), target.store, which, None, copying(context))
-    target.commit(messages, CommitInfo(user=target.new_commit_user(), operation=Operation.WRITE))
+    with announced(target.store, "copy") as running:
+        copied = copying(context.followed_by(running))
+        messages = copy_files(source.store, source.latest_snapshot(), target.store, which, None, copied)
+        target.commit(messages, CommitInfo(user=target.new_commit_user(), operation=Operation.WRITE))
 
 
 def planned_copy(
@@ -323,10 +326,12 @@ def _replace(context: ProcedureContext, source: Table, target: Table, which: Par
     _check_replaces(source, target)
     snapshot = source.latest_snapshot()
     schemas = adopt_schemas(source.store, snapshot, target.store)
-    messages = copy_files(source.store, snapshot, target.store, which, schemas, copying(context))
-    if messages:
-        info = CommitInfo(user=target.new_commit_user(), operation=Operation.OVERWRITE)
-        target.commit(messages, info, Overwrite(dynamic=True))
+    with announced(target.store, "copy") as running:
+        copied = copying(context.followed_by(running))
+        messages = copy_files(source.store, snapshot, target.store, which, schemas, copied)
+        if messages:
+            info = CommitInfo(user=target.new_commit_user(), operation=Operation.OVERWRITE)
+            target.commit(messages, info, Overwrite(dynamic=True))
 
 
 def _check_replaces(source: Table, target: Table) -> None:

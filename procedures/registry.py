@@ -40,7 +40,14 @@ Int = NewType("Int", int)  # an argument of Spark's type INT; a plain int stands
 # procedures that may take long and change a table: `t$running` shows them
 _UPKEEP = frozenset(
     ("compact", "compact_chain_table", "compact_manifest", "create_global_index", "expire_changelogs")
-    + ("expire_partitions", "expire_snapshots", "merge_branch", "purge_files", "rescale")
+    + (
+        "expire_partitions",
+        "expire_snapshots",
+        "materialize_deletion_vectors",
+        "merge_branch",
+        "purge_files",
+        "rescale",
+    )
     + ("remove_unexisting_files", "rewrite_file_index")
 )
 _SQL_TYPES = {str: "string", int: "bigint", Int: "int", bool: "boolean", dict[str, str]: "map<string,string>"}

@@ -18,6 +18,7 @@ from paimon_core.format_table.table import FormatTable
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.io.load import load_file_io, normalize
 from paimon_core.jobs import Executor, Job, ResultT, TaskT
+from paimon_core.maintenance.running import announced
 from paimon_core.options import BUCKET, FILE_FORMAT, PARTITION_DEFAULT_NAME
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
@@ -181,6 +182,13 @@ def _import_rows(
 
     Return the files that were taken over; the caller must then delete these.
     """
+    with announced(target.store, "migrate_table") as running:
+        return _import(context.followed_by(running), source, splits, target, runs)
+
+
+def _import(
+    context: ProcedureContext, source: FormatTable, splits: Sequence[FormatSplit], target: Table, runs: Runs | None
+) -> list[str]:
     adoption = plan_adoption(source.store, splits, target.store, _FewHere(context.executor))
     if adoption is not None:
         commit_adopted(context, source.store.io, target, adoption, runs)

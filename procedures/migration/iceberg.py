@@ -11,6 +11,7 @@ from paimon_core.format_table.iceberg_adoption import plan_iceberg_adoption, sch
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io, normalize
+from paimon_core.maintenance.running import announced
 from paimon_core.options import BUCKET
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
@@ -50,7 +51,9 @@ def migrate_iceberg(migration: Migration) -> None:
         target.check_writable()
         adoption = plan_iceberg_adoption(storage, source, schemas, target.store)
         if adoption.messages:
-            commit_adopted(context, storage, target, adoption, runs if delete_origin else None)
+            with announced(target.store, "migrate_table") as running:
+                followed = context.followed_by(running)
+                commit_adopted(followed, storage, target, adoption, runs if delete_origin else None)
     if delete_origin:
         delete_iceberg(storage, path, source)
 

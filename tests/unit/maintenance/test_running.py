@@ -160,6 +160,9 @@ def test_procedures_and_compactions_behind_writes_are_seen(tmp_path: Path, monke
     for name in ("compact", "expire_snapshots", "remove_orphan_files"):
         lake.call(name, table="t")
         assert name in written
+    for _ in range(2):
+        lake.call("copy", source_table="t", target_table="c")
+        assert written.pop() == "copy"
     lake.call("advise", table="t")
     assert "advise" not in written
     assert list(Path(lake.table.store.paths.turn_dir).iterdir()) == []

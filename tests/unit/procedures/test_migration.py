@@ -25,6 +25,7 @@ from paimon_core.expressions.predicate import IsNull, Predicate
 from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import FormatTableWriter
 from paimon_core.io.local import LocalFileIO
+from paimon_core.maintenance.running import Announcement
 from paimon_core.scan.read import read_split
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import BIGINT, INT, STRING
@@ -139,12 +140,15 @@ def test_files_are_moved_and_have_their_partitions(warehouse: str, folder: Path,
 def test_files_are_copied_where_the_old_table_stays(
     warehouse: str, folder: Path, executor: Foreign, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    running = list[Announcement]()
+    monkeypatch.setattr(Announcement, "begin", lambda self, _: running.append(self))
     arguments = {"source_type": "parquet", "table": str(folder), "target_table": "default.t", "delete_origin": False}
     assert call("migrate_table", **arguments) is True
     monkeypatch.setattr(file_tasks, "MANY_COPIES", 1)
     monkeypatch.setattr("paimon_sql.procedures.migration.files._MANY", 1)
     assert call("migrate_table", **arguments) is True  # adds to what is there, in tasks
     assert [d.split()[0] for d in executor.descriptions] == ["plan", "copy"]
+    assert [one._work for one in running if one._ended.is_set()] == ["migrate_table"] * 2
     assert sorted(read(table(warehouse, "t"))) == sorted(ROWS * 2, key=lambda r: r[0])
     assert executor.dropped == [] and len(list(folder.rglob("*.parquet"))) == 2
     with pytest.raises(InvalidOptionError, match="target_table"):
