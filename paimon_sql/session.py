@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 
 from pyspark import SparkConf, SparkContext
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.scan.derived_tables import NAMED_TABLES
 from paimon_core.secrets import is_secret
+from paimon_core.spec.identifier import Identifier
+from paimon_sql.catalog.base import SYSTEM_DATABASE
 from paimon_sql.catalog.option_values import keyword_options
 from paimon_sql.java import MINIMUM, find_java
 from paimon_sql.pictures.picture import Choice, PictureFormat
@@ -28,6 +32,7 @@ from paimon_sql.spark.dataframes.stream_writers import install_stream_writers
 from paimon_sql.spark.dataframes.writers import install_writers
 from paimon_sql.spark.diagnosis import Diagnosis, check_spark, diagnose
 from paimon_sql.spark.errors.raised import install_raised_errors, quiet_crossings
+from paimon_sql.spark.jvm.frames import tables_read
 from paimon_sql.spark.jvm.gateway import Jvm, jvm_of
 from paimon_sql.spark.jvm.session_tables import SESSION_CATALOG
 from paimon_sql.spark.jvm.sessions import fork_workers_from, java_session, run_workers_with
@@ -119,6 +124,20 @@ def configured_catalogs(spark: SparkSession) -> list[str]:
     """Return the sorted names of the Paimon catalogs that a session's settings configure."""
     found = ((key.removeprefix(CATALOG_PREFIX), value) for key, value in spark.conf.getAll.items())
     return sorted(name for name, value in found if is_catalog_class(name, value))
+
+
+def shows_system_tables(frame: DataFrame) -> bool:
+    """Return whether the rows of a DataFrame come from system tables alone: these are read from metadata."""
+    context = _context_of(frame.sparkSession)
+    found = tables_read(jvm_of(context), frame)
+    return bool(found) and all(_is_system_table(table.parts) for table in found or ())
+
+
+def _is_system_table(parts: Sequence[str]) -> bool:
+    if len(parts) != 2:
+        return False
+    name = Identifier.of(*parts).system_table
+    return parts[0] == SYSTEM_DATABASE or (name is not None and name.lower() not in NAMED_TABLES)
 
 
 def install(spark: SparkSession) -> SparkSession:

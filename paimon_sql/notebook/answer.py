@@ -32,12 +32,13 @@ class CellDone:
 
 @dataclass(frozen=True)
 class CellAnswer:
-    """The first rows of a statement's result. `frame` is the DataFrame of all rows."""
+    """The first rows of a statement's result. `frame` is the DataFrame of all rows, `hint` says how to get more."""
 
     frame: Any
     result: Result
     has_more: bool
     seconds: float
+    hint: str = "--limit N shows N, 'name <<' names them all as a DataFrame"
 
     def __repr__(self) -> str:
         return f"{table(self._shown())}({self._footer()})"
@@ -68,7 +69,7 @@ class CellAnswer:
         count, columns = len(self.result.rows), len(self.result.columns)
         said = [f"{count} row{'' if count == 1 else 's'}, {self.seconds:.2f} s"]
         if self.has_more:
-            said = [f"the first {said[0]}; there are more: --limit N shows N, 'name <<' names them all as a DataFrame"]
+            said = [f"the first {said[0]}; there are more: {self.hint}"]
         if columns > MAX_COLUMNS:
             said.append(f"the first {MAX_COLUMNS} of {columns} columns")
         return "; ".join(said)

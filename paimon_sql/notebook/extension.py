@@ -9,7 +9,7 @@ from typing import Any
 from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 
 from paimon_core.errors import InvalidOptionError
-from paimon_sql.notebook.magics import SqlMagics
+from paimon_sql.notebook.magics import SqlMagics, html_of_frame
 from paimon_sql.session import active_session
 from paimon_sql.shell.completion import Words, fragment
 
@@ -17,7 +17,7 @@ _CELL = re.compile(r"\s*%%?(?:sql|paimon)\b")
 
 
 def load(ipython: Any) -> None:
-    """Add the magics to IPython, and complete words in their cells."""
+    """Add the magics to IPython, complete words in their cells, and show DataFrames of system tables as tables."""
     logging.getLogger("SQLQueryContextLogger").setLevel(
         logging.CRITICAL
     )  # cells show the errors of refused statements themselves
@@ -33,6 +33,8 @@ def load(ipython: Any) -> None:
         return {"completions": completions, "suppress": True, "matched_fragment": fragment(before)}
 
     ipython.Completer.custom_matchers.append(words_of_sql)
+    shown_as_html = ipython.display_formatter.formatters["text/html"]
+    shown_as_html.for_type_by_name("pyspark.sql.classic.dataframe", "DataFrame", html_of_frame)
 
 
 def _session() -> Any:

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +23,7 @@ from paimon_core.time_zones import time_zone
 from paimon_sql.notebook.answer import Cancelled, CellAnswer, CellDone, SqlError, progress_of
 from paimon_sql.preprocess import ScriptStatement, split_statements
 from paimon_sql.preprocess.lexing import Tokens, scan, without_dollar_strings
+from paimon_sql.session import shows_system_tables
 from paimon_sql.shell.errors import describe, line_in_statement
 from paimon_sql.shell.interrupts import cancelling
 from paimon_sql.shell.render import Result
@@ -93,6 +95,17 @@ def _run(statement: ScriptStatement, cell: Cell, session: Any, evaluate: Callabl
     if cancelled.is_set():
         raise Cancelled
     return answer
+
+
+def html_of_frame(frame: Any) -> str | None:
+    """Return the first rows of a DataFrame of system tables as a table. Other DataFrames are shown as PySpark shows
+    them, because reading their rows may take long.
+    """
+    if not shows_system_tables(frame):
+        text: str | None = frame._repr_html_()
+        return text
+    answer = _answer(frame, _LIMIT, time.perf_counter(), frame.sparkSession)
+    return replace(answer, hint="show(100) prints 100")._repr_html_() if isinstance(answer, CellAnswer) else None
 
 
 def _answer(frame: Any, limit: int, started: float, session: Any) -> CellAnswer | CellDone:

@@ -45,6 +45,17 @@ def test_cells(ipython: InteractiveShell, spark: Any) -> None:
     assert [row.name for row in spark.catalog.listTables() if row.isTemporary] == []
 
 
+def test_frames_of_system_tables_are_tables(ipython: InteractiveShell, spark: Any) -> None:
+    def shown(frame: Any) -> str | None:
+        return ipython.display_formatter.format(frame)[0].get("text/html")
+
+    html = shown(spark.sql("SELECT snapshot_id, commit_kind FROM t$snapshots"))
+    assert "commit_kind" in html and ">APPEND</td>" in html and html.endswith("s</p>")
+    assert "t</td>" in shown(spark.table("sys.tables").select("table_name"))
+    for frame in (spark.table("t"), spark.table("t$audit_log"), spark.range(3), spark.sql("SELECT 1 FROM t, t$files")):
+        assert shown(frame) is None, "reading rows may take long"
+
+
 def test_errors(ipython: InteractiveShell) -> None:
     with pytest.raises(SqlError) as caught:
         ipython.run_cell_magic("sql", "", "SELECT 1;\nSELECT k,\n  nothing FROM t")
