@@ -74,6 +74,7 @@ def _run(arguments: argparse.Namespace, settings: ServerSettings) -> int:
             wait(settings, stop, _say)
             return 0
         session = server_session(arguments, settings)
+        signal.signal(signal.SIGINT, ask_to_stop)  # PySpark has set a handler that cancels all statements
         try:
             return 0 if serve(session, settings, stop, _say) else 1
         finally:

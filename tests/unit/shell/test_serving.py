@@ -27,3 +27,22 @@ def test_the_process_ends_in_any_case(last: float, then: str) -> None:
     script = BEGUN.format(last=last) + then
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=PATIENCE, check=False)
     assert done.returncode == 1
+
+
+INTERRUPTED = """import os, signal, sys
+from paimon_sql.shell import serving
+def session(*_):
+    def cancels_all_jobs(*_):
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGINT, cancels_all_jobs)  # as a context of PySpark does when it starts
+def serve(session, settings, stop, say):
+    os.kill(os.getpid(), signal.SIGINT)
+    return stop.wait(60)
+serving.server_session, serving.serve, serving.stop_driver = session, serve, lambda _: None
+sys.exit(serving.run_server(["--thrift", "1"]))
+"""
+
+
+def test_an_interrupt_lets_statements_end_as_a_termination_does() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
