@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import json
 import pickle
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from paimon_core.errors import PaimonError, StorageError, StorageRefusedError, UnsupportedFeatureError
 from paimon_core.options import TableOptions
 from paimon_core.scan.changes.increment import Increment, IncrementMode
+from paimon_core.spec.encodings.blob_view import view_head
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.types import BYTES, INT
+from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import RemoveOption
 from paimon_core.system_tables.registry import read_system_table
 from paimon_core.table import Table
 from paimon_sql.catalog.rest.client import _Answer
 from tests.catalogs.kinds import SCHEMA
+from tests.support.evolving import EVOLVES, EvolvingRows
+from tests.support.evolving import read as read_rows
 from tests.support.stored import insert, read
+from tests.support.tables import fields
 
 pytest.importorskip("uvicorn", reason='needs pip install "paimon-sql[rest-server]"')
 
@@ -132,6 +140,26 @@ def test_tasks_read_what_the_driver_has_asked_for(catalog: Any, table: Table) ->
     snapshot = table.latest_snapshot()
     there = pickle.loads(pickle.dumps(table.store))  # noqa: S301
     assert replace(table, store=there).plan(snapshot).splits and asked == []
+
+
+def test_views_of_blobs_show_what_their_reader_may_see_whole(behind: Any, catalog: Any) -> None:
+    source, seen = Identifier("db", "source"), Identifier("db", "seen")
+    asking = EVOLVES | {"blob-field": "v", "query-auth.enabled": "true"}
+    behind.create_table(source, new_table_schema(fields(k=INT, v=BYTES), options=asking))
+    behind.create_table(seen, new_table_schema(fields(k=INT, w=BYTES), options=EVOLVES | {"blob-view-field": "w"}))
+    EvolvingRows({"k": pa.int32(), "v": pa.binary()}).insert(catalog.load_table(source), [(1, b"value")])
+    views, table = EvolvingRows({"k": pa.int32(), "w": pa.binary()}), catalog.load_table(seen)
+    views.insert(table, [(1, view_head("db.source") + struct.pack("<iq", 1, 0))])
+    asked = answering(catalog, 200, {"columnMasking": {"v": MASK}})
+    with pytest.raises(UnsupportedFeatureError, match=r"db\.source .*masked columns \(v\)"):
+        read_rows(table, "w")
+    assert asked[0][0] == "/v1/paimon/databases/db/tables/source/auth"
+    answering(catalog, 403, {"message": "not for you", "code": 403})
+    with pytest.raises(StorageRefusedError, match="not for you"):
+        read_rows(table, "w")
+    assert read_rows(table, "k") == [(1,)]
+    answering(catalog, 200, {})
+    assert read_rows(table, "w") == [(b"value",)]
 
 
 def test_a_server_of_ours_cannot_say(behind: Any, catalog: Any, table: Table) -> None:

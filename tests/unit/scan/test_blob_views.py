@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +57,14 @@ def load(catalog: Any, name: str) -> Table:
     return found
 
 
-def new_warehouse(root: Path, rows: Sequence[tuple[int, bytes | None]], **options: str) -> tuple[Any, Table, Table]:
+def new_warehouse(
+    root: Path, rows: Sequence[tuple[int, bytes | None]], more: Mapping[str, str] | None = None
+) -> tuple[Any, Table, Table]:
     """A catalog, its table `a.src` of BLOBs, and `b.seen` of views."""
-    catalog = load_catalog({"warehouse": str(root / "wh")})
+    catalog = load_catalog({"warehouse": str(root / "wh"), **(more or {})})
     for name in ("a", "b"):
         catalog.create_database(name)
-    source = table(catalog, "a.src", blob_field="v", **options)
+    source = table(catalog, "a.src", blob_field="v")
     SOURCE.insert(source, rows)
     return catalog, source, table(catalog, "b.seen", blob_view_field="w")
 
@@ -111,8 +113,10 @@ def test_large_values_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Mon
     assert [b.column(0).to_pylist() for b in batches] == [[b"1234", None], [b"5678"], [b"5678"]]
 
 
-def test_tasks_open_the_other_table_themselves(tmp_path: Path) -> None:
-    _, _, seen = new_warehouse(tmp_path, [(1, b"one")])
+@pytest.mark.parametrize("metastore", ["filesystem", "jdbc"])
+def test_tasks_open_the_other_table_themselves(tmp_path: Path, metastore: str) -> None:
+    more = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/names.db", "lock.enabled": "false"}
+    _, _, seen = new_warehouse(tmp_path, [(1, b"one")], more if metastore == "jdbc" else {})
     VIEWS.insert(seen, [(1, view(0))])
     (split,) = seen.plan(seen.latest_snapshot()).splits
     in_task = sent(seen.store)
