@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.errors import CorruptFileError, DataFileMissingError
+from paimon_core.errors import CommitConflictError, CorruptFileError, DataFileMissingError
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.message import CommitMessage
@@ -122,6 +122,33 @@ def test_a_compaction_after_an_update_keeps_the_update(tmp_path: Path) -> None:
     assert read(table, "k", "v") == [(1, b"b"), (2, b"2")]
     compact(table)
     assert read(table, "k", "v") == [(1, b"b"), (2, b"2")]
+
+
+@pytest.mark.parametrize("meanwhile", ["truncate", "compact", "delete"])
+@pytest.mark.parametrize("ranges", ["one", "several"])
+def test_other_commits_meanwhile(tmp_path: Path, meanwhile: str, ranges: str) -> None:
+    """Files that are gone refuse the compaction, and none of its files becomes visible; deleted rows stay deleted."""
+    table = compacting(tmp_path, target_file_row_num="2" if ranges == "several" else "9")
+    ROWS.insert(table, [(i, bytes([i]), None) for i in range(4)])
+    commit(table, ROWS.staged(table, {0: (0, b"a", None)}, ("v",), set()))
+    compaction = staged(table)
+    assert compaction is not None and len(compaction.compact_after) == (3 if ranges == "several" else 1)
+    if meanwhile == "truncate":
+        table.truncate(INFO)
+    elif meanwhile == "compact":
+        compact(table)
+    else:
+        commit(table, ROWS.staged(table, {}, (), {1}))
+    before = read(table, "k", "v")
+    if meanwhile == "delete" and ranges == "one":
+        table.commit([compaction], INFO)
+    else:
+        with pytest.raises(CommitConflictError):
+            table.commit([compaction], INFO)
+    assert read(table, "k", "v") == before
+    assert before == {"truncate": [], "compact": [(0, b"a"), (1, b"\1"), (2, b"\2"), (3, b"\3")]}.get(
+        meanwhile, [(0, b"a"), (2, b"\2"), (3, b"\3")]
+    )
 
 
 @pytest.mark.parametrize("damage", ["missing", "short"])

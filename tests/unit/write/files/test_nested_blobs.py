@@ -28,6 +28,7 @@ from tests.support.examples import examples
 from tests.support.stored import compact
 from tests.support.tables import fields
 from tests.unit.formats.test_blob_elements import resolved
+from tests.unit.write.compaction.test_materialize import materialize
 
 ARRAY, MAP = CollectionType(Kind.ARRAY, element=BYTES), MapType(key=INT, value=BYTES)
 ROWS = EvolvingRows({"k": pa.int32(), "a": pa.list_(pa.binary()), "m": pa.map_(pa.int32(), pa.binary())})
@@ -124,6 +125,19 @@ def test_a_map_with_a_key_twice_is_refused_and_leaves_no_file(tmp_path: Path) ->
         writer.write(ROWS.batch([(1, [b"x"], [(1, b"a"), (1, b"b")])]))
     writer.abort()
     assert not list(tmp_path.rglob("data-*"))
+
+
+def test_deleted_rows_are_written_anew_without_them(tmp_path: Path) -> None:
+    """Elements that look like descriptors stay bytes: they name no file to read."""
+    alike = BlobDescriptor(f"{tmp_path}/secret").encode()
+    (tmp_path / "secret").write_bytes(b"secret")
+    (tmp_path / "value").write_bytes(alike)
+    given_value = BlobDescriptor(f"{tmp_path}/value").encode()
+    table = new_table(tmp_path)
+    ROWS.insert(table, [(0, [b"gone"], None), (1, [b"x", given_value, None], [(1, given_value)]), (2, None, [])])
+    commit(table, ROWS.staged(table, {}, (), {0}))
+    materialize(table)
+    assert read(table, *COLUMNS) == [(1, [b"x", alike, None], [(1, alike)]), (2, None, [])]
 
 
 def test_a_column_that_is_added_later(tmp_path: Path) -> None:
