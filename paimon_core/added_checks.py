@@ -44,7 +44,9 @@ def add_enforced(
     alter([change])
     with on_failure(lambda: alter([RemoveOption(change.key)])):
         table = load()
-        if _shut_out_older_writers(table) != (0 if before is None else before.id) + 1:
+        made = shut_out_older_writers(table)
+        _check_addable(table)
+        if made != (0 if before is None else before.id) + 1:
             check_rows(table)
 
 
@@ -63,13 +65,10 @@ def _check_addable(table: Table) -> None:
         )
 
 
-def _shut_out_older_writers(table: Table) -> int:
+def shut_out_older_writers(table: Table) -> int:
     """Commit an empty snapshot with the latest schema, and return its number. Rows of writers with an older schema are
-    in the table by now, or their commits will find the new constraint.
-
-    Raises as `_check_addable`.
+    in the table by now, or their commits will find what is new in the schema.
     """
     forced = table.with_options({SNAPSHOT_IGNORE_EMPTY_COMMIT.key: "false"})
     made = forced.commit((), forced.commit_info())
-    _check_addable(table)
     return 0 if made is None else made.id

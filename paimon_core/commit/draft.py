@@ -12,7 +12,7 @@ from typing import Any
 from paimon_core.clock import now_millis
 from paimon_core.commit.changes import Delta
 from paimon_core.commit.other_writers import other_writer
-from paimon_core.commit.same_table import checked_schema_id
+from paimon_core.commit.same_table import check_columns, checked_schema_id
 from paimon_core.commit.snapshot_times import snapshot_time
 from paimon_core.dataclass import dataclass
 from paimon_core.io.failure import on_failure
@@ -101,7 +101,8 @@ def write_draft(
     *,
     merge: bool,
 ) -> Draft:
-    """Write the manifests of the next snapshot, in parallel. If this fails, no file remains.
+    """Write the manifests of the next snapshot, in parallel. If this fails, no file remains. Raises
+    `CommitConflictError` as `check_columns`.
 
     Without a `schema_id`, find the schema in force, and check that the table was not dropped. `latest` was read before:
     a check before that could pass for one table, and `latest` belong to another table, which was created by the same
@@ -123,6 +124,8 @@ def write_draft(
         steps: list[Callable[[], Any]] = [partial(write_metadata, store, f) for f in files]
         look = partial(checked_schema_id, store) if schema_id is None else lambda: schema_id
         in_force = together(store.io, [look, *steps])[0]
+        if kind is not CommitKind.COMPACT and any(e.kind is FileKind.ADD for e in delta.entries):
+            check_columns(store, in_force)
         remember_lists(store, [base_list, delta_list, *changelog_list])
         remember_manifests(store, [*added_files, *changelog_files])
     lists = _Lists(_named(base_list), _named(delta_list), _named(changelog_list[0]) if changelog_list else (None, None))

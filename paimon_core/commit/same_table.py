@@ -1,4 +1,6 @@
-"""The check before a publish that the table is still the table that was loaded: neither dropped nor replaced."""
+"""The checks before a publish that the table is still the table that was loaded: neither dropped nor replaced, nor
+with other columns under the same names.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from functools import partial
 
 from paimon_core.errors import CommitConflictError, SchemaNotFoundError
 from paimon_core.io.side_by_side import both
-from paimon_core.store.schemas import known_schema, load_schema, schema_files
+from paimon_core.store.schemas import known_schema, load_schema, read_schema, schema_files
 from paimon_core.store.table_store import TableStore
 
 
@@ -41,6 +43,22 @@ def checked_schema_id(store: TableStore) -> int:
     if known is None or not store.schema.is_version(known):
         check_table(store)
     return max(files, default=store.schema.id)
+
+
+def check_columns(store: TableStore, schema_id: int) -> None:
+    """Raise `CommitConflictError` if new rows have a column that the schema in force has dropped and added again. It
+    has another id there, so readers would find no value of it in the files.
+    """
+    if schema_id <= store.schema.id:
+        return
+    in_force = read_schema(store, schema_id)
+    ids = {f.id for f in in_force.fields}
+    lost = [f.name for f in store.schema.fields if f.id not in ids and f.name in in_force.field_by_name]
+    if lost:
+        raise CommitConflictError(
+            f"Table {store.name}: column {lost[0]!r} was dropped and added again while rows were written, and readers "
+            "would find none of its values in these rows. Nothing was committed; run the statement again."
+        )
 
 
 def _last_schema_id(store: TableStore) -> int:

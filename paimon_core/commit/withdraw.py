@@ -131,7 +131,10 @@ def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: b
         return False  # expiry marks a snapshot before it removes the next: ours came after the next ones were gone
     found = find_snapshot(store, later)
     try:
-        has = None if found is None else _have(store, read_manifest_list(store, found.base_manifest_list), made)
+        before = () if found is None else read_manifest_list(store, found.base_manifest_list)
+        has = None if found is None else _have(store, before, made)
+        if has is None and found is not None and is_visible and is_next:  # a commit without changes
+            has = {m.file_name for m in before} == {m.file_name for m in data_manifests(store, made)} or None
     except UnreadableFileError:
         if is_visible:
             raise

@@ -23,11 +23,12 @@ from paimon_sql.preprocess.statements import Name
 DELTA, ICEBERG = "Delta Lake", "Iceberg"
 OTHER_FORMATS = {"delta": DELTA, "iceberg": ICEBERG}  # by the name of their data source
 # Iceberg's metadata tables that no Paimon table has, and the system tables with such rows
-METADATA_TABLES = {
+_METADATA_TABLES = {
     "all_data_files": "files",
     "all_entries": "files",
     "all_files": "files",
     "all_manifests": "manifests",
+    "changes": "audit_log",
     "data_files": "files",
     "delete_files": "table_indexes",
     "entries": "files",
@@ -36,13 +37,21 @@ METADATA_TABLES = {
     "position_deletes": "table_indexes",
     "refs": "tags",
 }
+# what Iceberg puts before a version in the last part of a table's name
+_VERSIONS = {
+    "tag_": "VERSION AS OF '{}'",
+    "snapshot_id_": "VERSION AS OF {}",
+    "at_timestamp_": "TIMESTAMP AS OF timestamp_millis({})",
+}
+_AT = re.compile(r"\bfrom\s+([\w.`]+)@(?:v(\d{1,19})|\d{17})(?!\w)", re.IGNORECASE)  # Delta's names of versions
 _TRANSACTION = re.compile(
     r"\s*(?:begin|start(?=\s+transaction)|commit|rollback|end(?=\s+transaction))(?:\s+(?:transaction|work|tran))?\s*;?\s*",
     re.IGNORECASE,
 )
 # system tables that others list by SHOW
 _LISTED = frozenset({"branches", "consumers", "files", "manifests", "options", "snapshots", "statistics", "tags"})
-_MISREAD = re.compile(r"\b(?:history|detail|system)\b")  # a word of every statement that Spark takes for another one
+# a word of every statement that Spark takes for another one
+_MISREAD = re.compile(r"\b(?:history|detail|system|table_changes)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +83,20 @@ class Counterpart:
         fields |= {kind: sql_name(*above, f"{table}${kind}") for kind in ("snapshots", "files", "audit_log")}
         advice = self.write.format(**fields, **self.values)
         return f"{self.statement} is a statement of {self.format}. For a Paimon table, {advice}"
+
+
+def of_iceberg(name: str) -> str | None:
+    """Return the advice for the last part of `table.history`, `table.tag_x` and the like, with `{table}` for the table;
+    None for other names.
+    """
+    kind = name.lower()
+    if kind in _METADATA_TABLES:
+        return f"is a metadata table of Iceberg. For a Paimon table, read {{table}}${_METADATA_TABLES[kind]}"
+    found = next((before for before in _VERSIONS if kind.startswith(before)), None)
+    version = "" if found is None else name[len(found) :]
+    if found is None or not (version.isdecimal() or (found == "tag_" and version.isidentifier())):
+        return None
+    return f"is a version as Iceberg names it. For a Paimon table, write {{table}} {_VERSIONS[found].format(version)}"
 
 
 def counterpart(text: str, *, is_parsed: bool = False) -> Counterpart | None:
@@ -261,6 +284,34 @@ def _describe(cursor: Cursor) -> Counterpart | None:
     return None
 
 
+def _changes(cursor: Cursor) -> Counterpart | None:
+    """`table_changes('t', 2, 5)` in FROM, which Spark takes for an unknown table function."""
+    tokens = cursor.tokens
+    for index in tokens.indexes("TABLE_CHANGES"):
+        call = Cursor(tokens, index + 2)
+        if tokens.symbols[index + 1 : index + 2] != ["("] or (text := call.take_text()) is None:
+            continue
+        first = call.take_number() if call.take(",") else None
+        last = call.take_number() if call.take(",") else None
+        ends = f"{'…' if first is None else max(first - 1, 0)}, {'…' if last is None else last}"
+        write = (
+            f"read paimon_incremental_query({{name}}, {ends}), which begins after its first snapshot, or {{audit_log}}"
+        )
+        return Counterpart("table_changes", DELTA, tuple(p.strip("`") for p in text.split(".")), write, "")
+    return None
+
+
+def _at_version(cursor: Cursor) -> Counterpart | None:
+    """`FROM t@v3` and `FROM t@20260101000000000`."""
+    found = _AT.search(cursor.last.source if cursor.index else cursor.next().source)
+    if found is None:
+        return None
+    version = "TIMESTAMP AS OF '…'" if found[2] is None else f"VERSION AS OF {found[2]}"
+    return Counterpart(
+        "t@version", DELTA, tuple(p.strip("`") for p in found[1].split(".")), f"write {{table}} {version}"
+    )
+
+
 def _drop_feature(cursor: Cursor) -> Counterpart | None:
     if not cursor.take("ALTER", "TABLE"):
         return None
@@ -426,4 +477,6 @@ _READERS: Mapping[str, tuple[Callable[[Cursor], Counterpart | None], ...]] = {
     "desc": (_describe,),
     "alter": (_drop_feature, _partition_field, _write_order, _identifier_fields, _branch, _drop_tag),
     "call": (_procedure,),
+    "select": (_changes, _at_version),
+    "with": (_changes, _at_version),
 }

@@ -155,6 +155,38 @@ def test_a_killed_run_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert rows_of(catalog, "shop.summed") == [("a", 6), ("b", 6)]
 
 
+AUDITED = """\
+from pyspark import pipelines as dp
+
+@dp.table(table_properties={"write.wap.enabled": "true"})
+def kept():
+    return spark.readStream.table("paimon.shop.source")
+"""
+
+
+def test_a_killed_audit_goes_on_after_its_rows_were_published(tmp_path: Path) -> None:
+    """The driver is killed after it committed rows to the branch, and before Spark records that it has."""
+    warehouse, folder = tmp_path / "warehouse", project(tmp_path, "")
+    (folder / "transformations" / "views.sql").unlink()
+    (folder / "transformations" / "tables.py").write_text(AUDITED)
+    with (folder / "spark-pipeline.yml").open("a") as spec:
+        spec.write("configuration:\n  spark.paimon.wap.branch: audit\n")
+    catalog = paimon_sql.open_catalog(str(warehouse))
+    catalog.create_database("shop")
+    source = catalog.create_table("shop.source", pa.schema([("id", pa.int64()), ("v", pa.string())]))
+    source.append([{"id": 1, "v": "a"}])
+    ran = pipeline(folder, warehouse, "run", killed=("kept/branch/branch-audit/snapshot/snapshot-", "after"))
+    assert ran.returncode == -signal.SIGKILL, ran.stderr[-3000:]
+    assert rows_of(catalog, "shop.kept") == []
+    catalog.call("publish", table="shop.kept", branch="audit")
+    source.append([{"id": 2, "v": "b"}])
+    ran = pipeline(folder, warehouse, "run")
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    assert rows_of(catalog, "shop.kept") == [(1, "a")]
+    # a run first repeats the batch that the killed one had begun
+    assert rows_of(catalog, "shop.kept$branch_audit") in ([(1, "a")], [(1, "a"), (2, "b")])
+
+
 FLOWS = """\
 from pyspark import pipelines as dp
 

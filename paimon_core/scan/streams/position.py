@@ -19,6 +19,7 @@ from typing import Any
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, SnapshotNotFoundError
+from paimon_core.options import WAP_ENABLED
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.schemas import load_schema, schema_ids
 from paimon_core.store.table_store import TableStore
@@ -106,13 +107,26 @@ def table_identity(store: TableStore) -> str:
     return f"{store.branch or 'main'}@{load_schema(store.io, root, ids[0]).time_millis}"
 
 
-def check_same_table(store: TableStore, position: Position, identity: str) -> None:
-    """Raise `InvalidDataError` if a checkpoint is of another table."""
-    if position.table is not None and position.table != identity:
-        raise InvalidDataError(
-            f"The checkpoint belongs to {position.table}, and table {store.name} is {identity}: it is of another "
-            "table or branch, or the table was dropped and created again. Start the query with a new checkpoint."
-        )
+def check_same_table(store: TableStore, position: Position, identity: str, found: Snapshot | None) -> None:
+    """Raise `InvalidDataError` if a checkpoint is of another table. `found` is as in `check_same_history`.
+
+    Branches of a table with `write.wap.enabled` hold rows for an audit, and take snapshots from the table and give it
+    theirs. So a checkpoint of another branch is valid if the snapshot that it has read is also in this history.
+    """
+    if position.table in (None, identity) or (store.options[WAP_ENABLED] and _is_shared(position, identity, found)):
+        return
+    audit = ", or publish the audited rows that it has read, by CALL sys.publish" if store.options[WAP_ENABLED] else ""
+    raise InvalidDataError(
+        f"The checkpoint belongs to {position.table}, and table {store.name} is {identity}: it is of another "
+        f"table or branch, or the table was dropped and created again. Start the query with a new checkpoint{audit}."
+    )
+
+
+def _is_shared(position: Position, identity: str, found: Snapshot | None) -> bool:
+    if position.uuid is not None:
+        return found is not None and found.identity == position.uuid
+    begins = position.is_start and not position.scan and position.snapshot_id <= 1
+    return begins and str(position.table).partition("@")[2] == identity.partition("@")[2]
 
 
 def check_same_history(store: TableStore, position: Position, found: Snapshot | None, latest: Snapshot | None) -> None:

@@ -177,8 +177,9 @@ class TableStream:
         latest = latest_snapshot(self.store)
         if self._seen is None or latest != self._seen:
             known = self._ours(start) if start.is_of_java else start
-            check_same_table(self.store, known, table_identity(self.store))
-            check_same_history(self.store, known, find_snapshot(self.store, start.snapshot_id), latest)
+            found = find_snapshot(self.store, start.snapshot_id)
+            check_same_table(self.store, known, table_identity(self.store), found)
+            check_same_history(self.store, known, found, latest)
             if self._idle is not None and find_snapshot(self.store, self._idle[1].id) != self._idle[1]:
                 self._idle = None  # rolled back, or expired
             self._seen = latest

@@ -10,7 +10,7 @@ from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm, stack_names
 from paimon_sql.spark.jvm.hooks import Variant, field, hook, java_type, method
-from paimon_sql.spark.jvm.view_refreshes import DefinedTable, replaces_rows, runs_of_view
+from paimon_sql.spark.jvm.view_refreshes import DefinedTable, check_truncation, replaces_rows, runs_of_view
 
 _SOURCE, _NONE = "ViewRefreshes", "not in this Spark"
 
@@ -52,10 +52,13 @@ def shown_clustering(jvm: Jvm, columns: Sequence[str], *, is_partitioned: bool) 
 def puts_off_truncation(jvm: Jvm, table: str) -> bool:
     """Return whether a pipeline empties a table in this thread to refresh a materialized view. Then the rows that it
     appends next are to replace the old ones: see `replaces_view`. `table` is a name with its catalog and database.
+    Raises `UnsupportedFeatureError` as `check_truncation`.
     """
     if not is_pipeline(jvm) or jvm.variant(puts_off_truncation).name == _NONE:
         return False
-    runs = runs_of_view(table, _definitions(jvm, table))
+    found = _definitions(jvm, table)
+    check_truncation(table, found)
+    runs = runs_of_view(table, found)
     jvm.compiled(_SOURCE).keep(table, " ".join(runs))
     return bool(runs)
 

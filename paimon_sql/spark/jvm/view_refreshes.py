@@ -29,6 +29,17 @@ def runs_of_view(table: str, found: Iterable[DefinedTable]) -> frozenset[str]:
     return frozenset(d.run for d in own) if all(d.is_view for d in own) else frozenset()
 
 
+def check_truncation(table: str, found: Iterable[DefinedTable]) -> None:
+    """Raise `UnsupportedFeatureError` if a pipeline would remove rows that another one is adding: one run defines the
+    table as a view, another one as a streaming table.
+    """
+    if len({d.is_view for d in _of(table, found)}) > 1:
+        raise UnsupportedFeatureError(
+            f"Table {table} cannot be refreshed: of the pipelines that run now, one defines it as a materialized view "
+            "and another one as a streaming table. Nothing was removed. Let one pipeline define the table."
+        )
+
+
 def replaces_rows(table: str, runs: Collection[str], found: Iterable[DefinedTable]) -> bool:
     """Return whether rows that a pipeline appends to a table replace its rows. `runs` defined the table as a view when
     its truncation was put off.

@@ -22,6 +22,7 @@ from paimon_core.object_table import is_object_table, refuse_object_table
 from paimon_core.options import SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.options.support import in_own_spelling
+from paimon_core.replaced_columns import replace_columns, replaced_columns
 from paimon_core.scan.derived_tables import NAMED_TABLES
 from paimon_core.scan.time_travel import overridden, says_version, without_version
 from paimon_core.spec.identifier import BRANCH_OPTION, Identifier
@@ -44,7 +45,7 @@ from paimon_sql.catalog.base import (
 )
 from paimon_sql.catalog.paths import path_identifier
 from paimon_sql.catalog.system_database import CATALOG_SYSTEM_TABLES
-from paimon_sql.preprocess.counterparts import METADATA_TABLES
+from paimon_sql.preprocess.counterparts import of_iceberg
 from paimon_sql.preprocess.quoting import PATHS
 from paimon_sql.procedures import PROCEDURES
 from paimon_sql.spark.errors.java import no_such_table
@@ -333,7 +334,11 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
                 kept = [change for change in wanted if not loosens_key(schema, change)]
                 # a pipeline wants the nullability of its query, which the columns of a key do not have
                 wanted = kept if len(kept) < len(wanted) and is_pipeline(self.jvm) else wanted
-            self.catalog.alter_table(ours, wanted)
+            alter = partial(self.catalog.alter_table, ours)
+            if replaced_columns(wanted) and not self._is_refreshed(ours):
+                replace_columns(partial(self.catalog.load_table, ours), alter, wanted)
+            else:
+                alter(wanted)
         except TableNotFoundError:
             self._refuse_view(identifier, written=True)
             raise
@@ -342,9 +347,12 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     def _retyped(self, table: Identifier, changes: list[SchemaChange]) -> list[SchemaChange]:
         """Return the changes of a table's types. If a pipeline replaces all rows, columns may have any type."""
         found = self.catalog.load_table(table)
-        name = f"{self.catalog_name}.{found.name}"
-        is_anew = is_refreshed_view(self.jvm, name) or (is_pipeline(self.jvm) and _is_empty(found))
+        is_anew = self._is_refreshed(table) or (is_pipeline(self.jvm) and _is_empty(found))
         return with_new_columns(found.schema, changes) if is_anew else changes
+
+    def _is_refreshed(self, table: Identifier) -> bool:
+        """Return whether a pipeline replaces the rows of a view later, in the table or in the session's branch."""
+        return is_refreshed_view(self.jvm, f"{self.catalog_name}.{table.base}")
 
     def _spelled(self, table: Identifier, column: str) -> str:
         """Return the name of a column as the table spells it."""
@@ -455,8 +463,8 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
     def _dotted(self, namespace: Sequence[str], name: str) -> Identifier | None:
         """Return the system table or branch that `table.files` or `database.table.branch_x` means; None for any other
         name. Raises `UnsupportedFeatureError` for a metadata table that only Iceberg's tables have."""
-        kind = name.lower()
-        if not (kind in SYSTEM_TABLES or kind in NAMED_TABLES or kind in METADATA_TABLES or kind.startswith("branch_")):
+        kind, advice = name.lower(), of_iceberg(name)
+        if not (kind in SYSTEM_TABLES or kind in NAMED_TABLES or advice or kind.startswith("branch_")):
             return None
         match namespace:
             case [database, table]:
@@ -465,12 +473,10 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
                 found = Identifier.of(self.session.current_database(), table)
             case _:
                 return None
-        if (ours := METADATA_TABLES.get(kind)) is None:
+        if advice is None:
             return Identifier.of(found.database, f"{found.table}${name}")
         if self.catalog.table_exists(found):
-            raise UnsupportedFeatureError(
-                f"{found}.{name} is a metadata table of Iceberg. For a Paimon table, read {found}${ours}."
-            )
+            raise UnsupportedFeatureError(f"{found}.{name} {advice.format(table=found)}.")
         return None
 
     def _table(self, identifier: Identifier, options: Mapping[str, str], *, is_target: bool = False) -> Table:

@@ -166,6 +166,11 @@ class SparkTable(_DataTable, PartitionManagement):
     def name(self) -> str:
         return f"{self.catalog}.{self.table.name}"
 
+    @property
+    def _defined_name(self) -> str:
+        """Return the name in the definitions of pipelines, also if the session audits the table's rows in a branch."""
+        return f"{self.catalog}.{self.table.identifier.base}"
+
     def id(self) -> str:
         """Return the table's folder and branch. Spark finds cached rows by the name of their table: a name that means
         a branch in one session and the table in another must not find the rows of the other one.
@@ -237,7 +242,7 @@ class SparkTable(_DataTable, PartitionManagement):
     def newWriteBuilder(self, info: Any) -> Any:
         given = in_own_spelling(option_map(self.jvm, info.options()))
         check_foreign(self.name(), given)
-        replaces = replaces_view(self.jvm, self.name())
+        replaces = replaces_view(self.jvm, self._defined_name)
         self._choose_target()
         builder = self._write_builder(self._with_options(without_own(given)), info, given)
         return builder.truncate() if replaces else builder
@@ -291,7 +296,7 @@ class SparkTable(_DataTable, PartitionManagement):
         """Remove all rows. If a pipeline refreshes a materialized view, its new rows replace them instead: readers see
         no empty table between two commits.
         """
-        if puts_off_truncation(self.jvm, self.name()):
+        if puts_off_truncation(self.jvm, self._defined_name):
             return True
         self._choose_target()
         self.table.truncate(CommitInfo(user=self.table.new_commit_user()))

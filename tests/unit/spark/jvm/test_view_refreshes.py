@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_core.errors import UnsupportedFeatureError
-from paimon_sql.spark.jvm.view_refreshes import DefinedTable, replaces_rows, runs_of_view
+from paimon_sql.spark.jvm.view_refreshes import DefinedTable, check_truncation, replaces_rows, runs_of_view
 
 TABLE = "paimon.shop.t"
 VIEW, OTHER_VIEW = DefinedTable("1", TABLE, is_view=True), DefinedTable("2", TABLE, is_view=True)
@@ -28,6 +28,14 @@ def test_two_pipelines_that_define_a_table_differently() -> None:
     """The second one begins after the first one has put off its truncation: an append would keep the old rows."""
     with pytest.raises(UnsupportedFeatureError, match=f"{TABLE} is refreshed as a materialized view, and another"):
         replaces_rows(TABLE, {"1"}, [VIEW, STREAM])
+    with pytest.raises(UnsupportedFeatureError, match=f"{TABLE} cannot be refreshed: .* Nothing was removed"):
+        check_truncation(TABLE, [STREAM, VIEW])
+
+
+def test_a_table_is_emptied_if_its_definitions_agree() -> None:
+    another = DefinedTable("4", "paimon.shop.other", is_view=False)
+    for found in ([], [STREAM], [VIEW], [VIEW, OTHER_VIEW], [VIEW, another]):
+        check_truncation(TABLE, found)
 
 
 def test_a_run_that_failed_before_it_appended() -> None:
