@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from paimon_sql.preprocess.counterparts import counterpart, of_paimon, of_transaction
+from paimon_sql.preprocess.counterparts import counterpart, of_iceberg, of_paimon, of_transaction
 from paimon_sql.procedures import PROCEDURES
 
 # statement, and a part of the advice for table `shop.sales`
@@ -54,6 +54,8 @@ SYNTAX_ERRORS = [
     ),
     ("ALTER TABLE sales DROP BRANCH IF EXISTS b", "CALL sys.delete_branch(table => 'shop.sales', branch => 'b')"),
     ("ALTER TABLE sales DROP TAG IF EXISTS x", "ALTER TABLE shop.sales DELETE TAG IF EXISTS x"),
+    ("SELECT * FROM sales@v3 WHERE a > 1", "write shop.sales VERSION AS OF 3"),
+    ("WITH s AS (SELECT 1) SELECT * FROM shop.`sales`@20260101000000000", "write shop.sales TIMESTAMP AS OF '…'"),
 ]
 PARSED = [
     ("DESCRIBE HISTORY sales", "SELECT * FROM shop.sales$snapshots ORDER BY snapshot_id DESC"),
@@ -64,6 +66,8 @@ PARSED = [
         "sys.expire_snapshots(table => 'shop.sales'",
     ),
     ("CALL SYSTEM.Create_Changelog_View(table => 'shop.sales')", "paimon_incremental_query('shop.sales', 1, 2)"),
+    ("SELECT * FROM table_changes('shop.sales', 2, 5) c", "read paimon_incremental_query('shop.sales', 1, 5), which"),
+    ("WITH c AS (SELECT * FROM Table_Changes('sales', ts)) SELECT 1", "paimon_incremental_query('shop.sales', …, …)"),
 ]
 
 
@@ -108,6 +112,9 @@ def test_names_are_quoted_and_lead_to_their_catalog() -> None:
         "DESCRIBE history",
         "DESCRIBE TABLE t",
         "SELECT 'VACUUM t'",
+        "SELECT table_changes, 1 FROM t",
+        "SELECT 'table_changes' FROM t",
+        "SELECT a@v1 FROM t",
         "ALTER TABLE",
         "CALL system.expire_snapshots",
         "OPTIMIZE 't",
@@ -115,6 +122,24 @@ def test_names_are_quoted_and_lead_to_their_catalog() -> None:
 )
 def test_other_statements_are_left_alone(text: str) -> None:
     assert counterpart(text) is None and counterpart(text, is_parsed=True) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("history", "a metadata table of Iceberg. For a Paimon table, read {table}$snapshots"),
+        ("CHANGES", "read {table}$audit_log"),
+        ("tag_Last", "a version as Iceberg names it. For a Paimon table, write {table} VERSION AS OF 'Last'"),
+        ("snapshot_id_12", "VERSION AS OF 12"),
+        ("at_timestamp_1700000000000", "TIMESTAMP AS OF timestamp_millis(1700000000000)"),
+        ("tag_", None),
+        ("snapshot_id_x", None),
+        ("orders", None),
+    ],
+)
+def test_the_last_parts_of_icebergs_names(name: str, part: str | None) -> None:
+    found = of_iceberg(name)
+    assert found is None if part is None else part in str(found)
 
 
 @pytest.mark.parametrize(("text", "_"), [*SYNTAX_ERRORS, *PARSED])
