@@ -86,6 +86,9 @@ _NEEDED = {
         "a dict of texts, or None, by the names of options", _is_dict_of(_is_either(_is_option, _is_a(type(None))))
     ),
     "Mapping[str, Any]": ArgumentType("a dict of values by the names of columns", _is_dict_of(_is_a(object))),
+    "str | Mapping[str, Any]": ArgumentType(
+        "a text of JSON, or a dict of it", _is_either(_is_text, _is_dict_of(_is_a(object)))
+    ),
     "Mapping[str, pa.DataType]": ArgumentType(
         "a dict of pyarrow types by the names of columns", _is_dict_of(_is_a(pa.DataType))
     ),

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from paimon_core.scan.aggregates import Aggregate, aggregate
     from paimon_core.scan.limits import first_rows
     from paimon_sql.python.dataset import TableDataset
-    from paimon_sql.python.searching import compared_rows, indexed_rows, vector_query
+    from paimon_sql.python.searching import compared_rows, indexed_rows, matching_rows, text_query, vector_query
 else:
     TableDataset = ImportedOnCall("paimon_sql.python.dataset", "TableDataset")
     missing_package = ImportedOnCall("paimon_core.optional_packages", "missing_package")
@@ -52,6 +52,8 @@ else:
     vector_query = ImportedOnCall("paimon_sql.python.searching", "vector_query")
     compared_rows = ImportedOnCall("paimon_sql.python.searching", "compared_rows")
     indexed_rows = ImportedOnCall("paimon_sql.python.searching", "indexed_rows")
+    matching_rows = ImportedOnCall("paimon_sql.python.searching", "matching_rows")
+    text_query = ImportedOnCall("paimon_sql.python.searching", "text_query")
     first_rows = ImportedOnCall("paimon_core.scan.limits", "first_rows")
 
 
@@ -153,6 +155,24 @@ class TableScan:
             return compared_rows(wider, query, self.columns)
         has_condition = wider._evaluated is not None
         return indexed_rows(wider, wider._plan, wider._reader, query, self.columns, has_condition=has_condition)
+
+    def matching(self, column: str, query: str | Mapping[str, Any], k: int = 10) -> pa.Table:
+        """Return the `k` rows with the texts that match `query` best, the best first, with their scores in the column
+        `__paimon_search_score`: by an index of the column, or else by an index that is made of the texts.
+
+        `query` is JSON, or a dict of it, such as `{"match": {"query": "lake"}}`; docs/text-search.md has its kinds.
+        Raises `ColumnNotFoundError`; `InvalidOptionError` for a query that is not valid or a column without texts;
+        `UnsupportedFeatureError` for a table without data evolution, a scan of changes, a user who sees a part of the
+        rows, and without `paimon-sql[fulltext]`; else as `to_batches`.
+        """
+        asked = text_query(self, column, query, k)
+        if not self._is_indexed:
+            raise UnsupportedFeatureError(
+                f"Table {self.table.name} cannot be searched for texts in this scan: it has changes or other rows than "
+                "a version, or the catalog shows its user a part of the rows. Scan a version of the table itself."
+            )
+        has_condition = self._evaluated is not None
+        return matching_rows(self, self._plan, self._reader, asked, self.columns, has_condition=has_condition)
 
     @property
     def _is_indexed(self) -> bool:

@@ -1,22 +1,29 @@
-"""The rows of a scan with the vectors nearest to another one."""
+"""The rows of a scan with the vectors nearest to another one, or with the texts that match a query best."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from paimon_core.arrow.nearest import SEARCH_SCORE, VectorQuery, merged, nearest
+from paimon_core.arrow.nearest import SEARCH_SCORE, Floats, VectorQuery, merged, nearest
 from paimon_core.arrow.types import ROW_ID
-from paimon_core.errors import ColumnNotFoundError, InvalidOptionError
-from paimon_core.scan.index_search import with_scores
+from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, reason
+from paimon_core.indexes.full_text import TextQuery
+from paimon_core.scan.index_search import splits_with, with_scores
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.splits import spread
+from paimon_core.scan.text_search import check_has_ids, probe_ids, rest_ids, route_search
 from paimon_core.scan.vector_search import indexed_search, search_file
 from paimon_core.spec.split import DataSplit
+from paimon_core.spec.types import DataField
 from paimon_sql.python.reading import RowReader, in_order
 from paimon_sql.python.scan import TableScan, scan_fields
 
@@ -30,13 +37,29 @@ def vector_query(
     options: Mapping[str, str] | None,
 ) -> VectorQuery:
     """Return the query of `TableScan.nearest`. Raises `ColumnNotFoundError`, `InvalidOptionError`."""
+    field = _searched(scan, column)
+    given = {**({} if metric is None else {"metric": metric}), **(options or {})}
+    return VectorQuery.of(field, vector, k, given, scan.table.store.options.values)
+
+
+def text_query(scan: TableScan, column: str, query: str | Mapping[str, Any], k: int) -> TextQuery:
+    """Return the query of `TableScan.matching`. Raises as it does."""
+    field = _searched(scan, column)
+    check_has_ids(scan.table.store, "search_text")
+    try:
+        text = query if isinstance(query, str) else json.dumps(query)
+    except (TypeError, ValueError, RecursionError) as e:
+        raise InvalidOptionError(f"A search for texts cannot have this query: {reason(e)}. Give JSON or a dict.") from e
+    return TextQuery.of(field, text, k, scan.table.store.options.values)
+
+
+def _searched(scan: TableScan, column: str) -> DataField:
     field = next((f for f in scan_fields(scan.table, scan.derived) if f.name == column), None)
     if field is None:
         raise ColumnNotFoundError(f"Table {scan.table.name} has no column {column!r} to search in.")
     if scan.limit is not None:
         raise InvalidOptionError(f"A scan with limit {scan.limit} cannot be searched: give the number of rows as k.")
-    given = {**({} if metric is None else {"metric": metric}), **(options or {})}
-    return VectorQuery.of(field, vector, k, given, scan.table.store.options.values)
+    return field
 
 
 def compared_rows(scan: TableScan, query: VectorQuery, asked: Sequence[str]) -> pa.Table:
@@ -55,14 +78,42 @@ def indexed_rows(
     if not found.probes:
         return compared
 
-    def rows(split: DataSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return replace(reader, schema=replace(scan, columns=tuple(names)).schema).batches(split)
-
+    rows = partial(_rows, scan, reader)
     with ThreadPoolExecutor(pa.cpu_count()) as pool:
         search = partial(search_file, scan.table.store, found.query, rows, has_condition)
         ids, scores = found.chosen(list(pool.map(search, found.probes)))
-    names = [*(c for c in asked if c != ROW_ID), ROW_ID]
-    batches = [b for split in found.splits_of(ids) for b in rows(split, names)]
-    schema = replace(scan, columns=tuple(names)).schema
-    indexed = with_scores(pa.Table.from_batches(batches, schema), ids, scores)
+    indexed = _with_scores(scan, reader, found.splits_of(ids), asked, ids, scores)
     return merged([compared, indexed.select(compared.schema.names).cast(compared.schema)], query.limit)
+
+
+def matching_rows(
+    scan: TableScan, plan: Plan, reader: RowReader, query: TextQuery, asked: Sequence[str], *, has_condition: bool
+) -> pa.Table:
+    """Return the asked columns of the rows with the texts that match best, by indexes where they cover the rows."""
+    store, rows = scan.table.store, partial(_rows, scan, reader)
+    found = route_search(store, plan, query)
+    with ThreadPoolExecutor(pa.cpu_count()) as pool:
+        probed = list(pool.map(partial(probe_ids, store, found.query, rows, has_condition), found.probes))
+        others = list(pool.map(partial(rest_ids, found.query, rows), found.rest))
+    ids, scores = found.chosen([*probed, *others])
+    matching = _with_scores(scan, reader, splits_with(plan.splits, ids), asked, ids, scores)
+    return merged([matching.select([*asked, SEARCH_SCORE])], query.limit)
+
+
+def _rows(scan: TableScan, reader: RowReader, split: DataSplit, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield columns of the rows of a split that satisfy the condition of a scan."""
+    return replace(reader, schema=replace(scan, columns=tuple(names)).schema).batches(split)
+
+
+def _with_scores(
+    scan: TableScan,
+    reader: RowReader,
+    splits: Sequence[DataSplit],
+    asked: Sequence[str],
+    ids: NDArray[np.int64],
+    scores: Floats,
+) -> pa.Table:
+    """Return the asked columns and the ids of rows, which splits have, with their scores."""
+    names = [*(c for c in asked if c != ROW_ID), ROW_ID]
+    batches = [b for split in splits for b in _rows(scan, reader, split, names)]
+    return with_scores(pa.Table.from_batches(batches, replace(scan, columns=tuple(names)).schema), ids, scores)

@@ -177,6 +177,20 @@ class PaimonTable:
         """
         return self.scan(columns, where).nearest(column, vector, k, metric, options)
 
+    def search_text(
+        self,
+        column: str,
+        query: str | Mapping[str, Any],
+        k: int = 10,
+        columns: Sequence[str] | None = None,
+        where: Where | None = None,
+    ) -> pa.Table:
+        """Return the `k` rows of the latest version with the texts that match `query` best, among those that satisfy
+        `where`. See `TableScan.matching`, which also searches other versions. Raises as `scan` and
+        `TableScan.matching`.
+        """
+        return self.scan(columns, where).matching(column, query, k)
+
     def changes(
         self,
         since: int | str | datetime,

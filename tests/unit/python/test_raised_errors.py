@@ -198,6 +198,7 @@ def batch(lake: PaimonCatalog) -> ChangeBatch:
 ID_IS_1, READ = pc.field("id") == 1, {"columns": ["id"], "where": "id = 1"}
 FILTERED = {"columns": ["id"], "filter": ID_IS_1}
 NEAREST: dict[str, Any] = {"column": "vector", "vector": [1.0, 2.0], "k": 1, "metric": "l2", "options": {}}
+MATCHING: dict[str, Any] = {"column": "v", "query": {"match": {"query": "a"}}, "k": 1}
 CASES: dict[type, dict[str, Case]] = {
     PaimonCatalog: {
         "list_databases": case(the_catalog),
@@ -231,6 +232,7 @@ CASES: dict[type, dict[str, Case]] = {
     PaimonTable: {
         "scan": case(keyed, **READ, limit=3, options={"scan.mode": "latest"}, version=1, branch="main"),
         "search": case(plain, **READ, **NEAREST),
+        "search_text": case(plain, **READ, **MATCHING),
         "changes": case(keyed, **READ, since=0, until=2, limit=1, options={}),
         "follow": case(keyed, **READ, consumer="me", after=None, options={}, wait=0),
         "append": case(plain, data=ROW, options={}),
@@ -264,6 +266,7 @@ CASES: dict[type, dict[str, Case]] = {
         "to_pandas": case(scanned, ignore_metadata=True),
         "to_polars": case(scanned, lazy=True),
         "nearest": case(lambda lake: plain(lake).scan(), **NEAREST),
+        "matching": case(lambda lake: plain(lake).scan(), **MATCHING),
         "to_batches_of": case(scanned, splits=[]),
         "split": case(scanned, json="{}"),
     },
