@@ -186,6 +186,17 @@ def test_showing(session: Any) -> None:
     refused(session, "DESCRIBE FUNCTION nope", "UNRESOLVED_ROUTINE")
 
 
+def test_functions_of_sys_are_shown_and_described(one: Any) -> None:
+    catalog = rows(one, "SELECT current_catalog()")[0][0]
+    shown = [name for (name,) in rows(one, "SHOW USER FUNCTIONS IN sys")]
+    assert {f"{catalog}.sys.{name}" for name in ("bucket", "max_pt", "path_to_descriptor")} <= set(shown)
+    for called in ("sys.max_pt", f"{catalog}.sys.Max_PT"):
+        lines = [line for (line,) in rows(one, f"DESCRIBE FUNCTION {called}")]
+        assert lines[0] == f"Function: {catalog}.sys.max_pt" and "largest value" in lines[1]
+    assert "takes a path, STRING, and returns BINARY" in str(rows(one, "DESCRIBE FUNCTION sys.path_to_descriptor"))
+    assert "the functions of sys are" in refused(one, "DESCRIBE FUNCTION sys.nope", "UNRESOLVED_ROUTINE", "")
+
+
 def test_circles(one: Any, warehouse: str) -> None:
     one.sql("CREATE FUNCTION f(x INT) RETURNS INT RETURN x")
     one.sql("CREATE FUNCTION g(x INT) RETURNS INT RETURN f(x)")

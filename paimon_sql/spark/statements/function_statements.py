@@ -49,6 +49,7 @@ from paimon_sql.spark.jvm.sessions import current_catalog
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.tables.catalog import SparkCatalog
+from paimon_sql.spark.tables.functions import check_function, usage_of
 from paimon_sql.spark.tables.user_functions.bodies import Body
 from paimon_sql.spark.tables.user_functions.calls import FunctionCalls
 from paimon_sql.spark.tables.user_functions.definitions import (
@@ -114,6 +115,8 @@ class FunctionStatements:
 
     # -- statements ---------------------------------------------------------------------------------------------------
     def _of_function(self, plan: JavaObject, statement: FunctionStatement) -> JavaObject:
+        if statement.kind == "describe" and (lines := self._described_of_sys(statement)) is not None:
+            return rows_relation(self.jvm, self.registry.session, pa.table({"function_desc": lines}))
         found = self._find(statement)
         if found is None:
             return plan
@@ -163,6 +166,14 @@ class FunctionStatements:
         texts = self.calls.texts(full, function) if known else Texts("", "")
         lines = described(".".join(full), function, texts, extended=statement.extended)
         return rows_relation(self.jvm, self.registry.session, pa.table({"function_desc": lines}))
+
+    def _described_of_sys(self, statement: FunctionStatement) -> list[str] | None:
+        """Return the description of a function of `sys`, None for any other function. Raises as `check_function`."""
+        found = None if len(statement.parts) < 2 else self._located(statement.parts)
+        if found is None or found[1].database != SYSTEM_DATABASE:
+            return None
+        name = check_function(found[1].table)
+        return [f"Function: {found[0].catalog_name}.{SYSTEM_DATABASE}.{name}", f"Usage: {usage_of(name)}"]
 
     def _command(self, title: str, identifier: Identifier, run: partial[None]) -> JavaObject:
         return create_namespace(self.jvm, FunctionCommand(self.jvm, f"{title} {identifier}", run), identifier.table)

@@ -31,6 +31,10 @@ from paimon_sql.spark.tables.blob_view_function import BLOB_VIEW, BlobViewCall
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function
 
 MAX_PT = "max_pt"
+_USAGES = {
+    BLOB_VIEW: "blob_view(table, column, row id): the BLOB of a row of another table, as BINARY that refers to it",
+    MAX_PT: "max_pt(table): the largest value of the table's first partition column",
+}
 FUNCTIONS = tuple(sorted((*COLUMN_FUNCTIONS, BLOB_VIEW, MAX_PT)))
 _NOT_YET = ("descriptor_to_presigned_url", "try_descriptor_to_presigned_url")
 
@@ -46,6 +50,14 @@ def check_function(name: str) -> str:
     if known not in FUNCTIONS:
         raise FunctionNotFoundError(f"There is no function sys.{name}: {there}.")
     return known
+
+
+def usage_of(name: str) -> str:
+    """Return what a function of `sys` takes and returns, for DESCRIBE FUNCTION."""
+    if name in _USAGES:
+        return _USAGES[name]
+    function = COLUMN_FUNCTIONS[name]
+    return f"{name}: takes {function.usage}, and returns {function.result.simpleString().upper()}"
 
 
 def system_function(jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_name: str, name: str) -> Any:
@@ -68,7 +80,7 @@ class MaxPartition(Proxy):
         return MAX_PT
 
     def description(self) -> str:
-        return "max_pt(table): the largest value of the table's first partition column"
+        return _USAGES[MAX_PT]
 
     def bind(self, inputs: Any) -> Any:
         types = [f.dataType().typeName() for f in inputs.fields()]
