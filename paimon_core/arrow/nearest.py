@@ -26,6 +26,7 @@ from paimon_core.spec.types import VECTOR_ELEMENTS, CollectionType, DataField, K
 SEARCH_SCORE = "__paimon_search_score"
 METRICS = ("l2", "cosine", "inner_product")
 _BLOCK_BYTES = 2**18  # of vectors: they stay in the processor's cache while they are computed with
+_MATRIX = 2**20  # scores that are computed at once for several vectors
 Floats = NDArray[np.float32]
 
 
@@ -137,18 +138,24 @@ def largest(scores: Floats, limit: int) -> NDArray[np.int64]:
 def _scores(column: pa.Array, query: VectorQuery) -> tuple[Floats, NDArray[np.int64]]:
     """Return the score of each vector, and the vector's row. Raises `InvalidDataError`."""
     vector = np.asarray(query.vector, dtype=np.float32)
-    lengths = pc.list_value_length(column)
-    others = lengths.filter(pc.not_equal(lengths, len(vector)))
-    if len(others):
-        raise InvalidDataError(
-            f"Column {query.column!r} has a vector of {others[0].as_py()} elements, but the search is for a vector of "
-            f"{len(vector)}. Search for a vector of that length, or filter the rows."
-        )
-    rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
-    # A NULL element makes the score NaN.
-    values = column.flatten().to_numpy(zero_copy_only=False).reshape(len(rows), len(vector))
+    values, rows = _valid_vectors(column, query.column, len(vector))
     parts = [scores_of(block, vector, query.metric) for block in _blocks(values)]
     return (np.concatenate(parts) if parts else np.empty(0, np.float32)), rows
+
+
+def _valid_vectors(column: pa.Array, name: str, length: int) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
+    """Return the vectors of a column that are not NULL, as lines, and their rows. A NULL element is NaN.
+
+    Raises `InvalidDataError` for a vector of another length."""
+    lengths = pc.list_value_length(column)
+    others = lengths.filter(pc.not_equal(lengths, length))
+    if len(others):
+        raise InvalidDataError(
+            f"Column {name!r} has a vector of {others[0].as_py()} elements, but the search is for a vector of "
+            f"{length}. Search for a vector of that length, or filter the rows."
+        )
+    rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+    return column.flatten().to_numpy(zero_copy_only=False).reshape(len(rows), length), rows
 
 
 def _blocks(values: NDArray[np.generic]) -> Iterator[Floats]:
@@ -207,3 +214,70 @@ def named_metric(column: str, *options: Mapping[str, str]) -> str | None:
 def spelled_metric(metric: str) -> str:
     """Return the name of a metric in its usual spelling."""
     return metric.strip().lower().replace("-", "_")
+
+
+def nearest_of_each(
+    batches: Iterable[pa.RecordBatch], query: VectorQuery, vectors: Floats, schema: pa.Schema
+) -> tuple[NDArray[np.int64], pa.Table]:
+    """Return the nearest rows of each of several vectors, as `nearest` does for the vector of the query: the numbers of
+    rows of the vectors, and the rows in the order of the vectors.
+
+    Products and distances are computed with double precision. Raises `InvalidDataError`.
+    """
+    found = _NearestOfEach(query, vectors.astype(np.float64), schema)
+    for batch in batches:
+        found.add(batch)
+    return found.result()
+
+
+class _NearestOfEach:
+    """The nearest rows of each vector so far. `kept` has the rows; a line of `rows` has their positions for a vector,
+    and a line of `scores` their scores.
+    """
+
+    def __init__(self, query: VectorQuery, vectors: NDArray[np.float64], schema: pa.Schema) -> None:
+        self.query, self.vectors, self.kept = query, vectors, schema.empty_table()
+        self.rows: NDArray[np.int64] = np.zeros((len(vectors), 0), np.int64)
+        self.scores: Floats = np.zeros((len(vectors), 0), np.float32)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Compare the vectors of a batch."""
+        values, rows = _valid_vectors(batch.column(self.query.column), self.query.column, self.vectors.shape[1])
+        step = max(1, _MATRIX // max(1, len(self.vectors)))
+        for start in range(0, len(values), step):
+            self._compare(batch, values[start : start + step], rows[start : start + step])
+
+    def _compare(self, batch: pa.RecordBatch, values: NDArray[np.generic], rows: NDArray[np.int64]) -> None:
+        scores = _score_matrix(values.astype(np.float64), self.vectors, self.query.metric)
+        at = np.broadcast_to(np.arange(len(rows)) + self.kept.num_rows, scores.shape)
+        scores, at = np.hstack([self.scores, scores]), np.hstack([self.rows, at])
+        order = np.argsort(-scores, axis=1, kind="stable")[:, : self.query.limit]
+        self.scores, chosen = np.take_along_axis(scores, order, 1), np.take_along_axis(at, order, 1)
+        used, places = np.unique(chosen, return_inverse=True)
+        self.rows = places.reshape(chosen.shape).astype(np.int64)
+        new = used >= self.kept.num_rows
+        old = self.kept.take(int64_array(used[~new]))
+        more = batch.take(int64_array(rows[used[new] - self.kept.num_rows]))
+        self.kept = pa.concat_tables([old, pa.Table.from_batches([more], self.kept.schema)]).combine_chunks()
+
+    def result(self) -> tuple[NDArray[np.int64], pa.Table]:
+        counts = np.full(len(self.vectors), self.rows.shape[1], np.int64)
+        score = pa.field(SEARCH_SCORE, pa.float32(), nullable=False)
+        rows = self.kept.take(int64_array(self.rows.ravel()))
+        return counts, rows.append_column(score, pa.array(self.scores.ravel(), pa.float32()))
+
+
+def _score_matrix(values: NDArray[np.float64], vectors: NDArray[np.float64], metric: str) -> Floats:
+    """Return the score of each value, a column, for each vector, a line."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        products = vectors @ values.T
+        if metric == "inner_product":
+            return products.astype(np.float32)
+        lengths = np.einsum("ij,ij->i", vectors, vectors)[:, None], np.einsum("ij,ij->i", values, values)[None, :]
+        if metric == "l2":
+            apart = np.maximum(lengths[0] + lengths[1] - 2 * products, 0)
+            near: Floats = (1 / (1 + apart)).astype(np.float32)
+            return near
+        both = np.sqrt(lengths[0]) * np.sqrt(lengths[1])
+        cosines: Floats = np.divide(products, both, out=np.zeros_like(products), where=both != 0).astype(np.float32)
+        return cosines

@@ -27,7 +27,7 @@ from paimon_sql.preprocess.rules.column_types import DECLARED_TYPES_PROPERTY
 from paimon_sql.preprocess.rules.python_functions import python_function
 from paimon_sql.preprocess.rules.rule import first_word, without_comments
 from paimon_sql.preprocess.rules.table_like import EXCLUDED_PROPERTY, read_create_like
-from paimon_sql.preprocess.rules.vector_search import SEARCH_OPTION
+from paimon_sql.preprocess.rules.vector_search import NEAREST_ROWS, SEARCH_OPTION
 from paimon_sql.preprocess.scripts import (
     TARGETED,
     ScriptStatement,
@@ -48,6 +48,7 @@ from paimon_sql.preprocess.syntax import NEWEST, Syntax
 
 __all__ = [
     "DECLARED_TYPES_PROPERTY",
+    "NEAREST_ROWS",
     "SEARCH_OPTION",
     "EXCLUDED_PROPERTY",
     "CatalogStatement",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+
+from tests.support.spark_versions import since
 
 SCORE = "__paimon_search_score"
 TABLES = {
@@ -48,6 +51,48 @@ def test_the_nearest_rows(spark: Any, kind: str) -> None:
     assert rows(spark, joined) == [(0, "a"), (1, "b")]
     found = "SELECT t.k FROM t JOIN paimon_incremental_query('t', 0, 1) AS x ON t.k = x.k ORDER BY 1"
     assert rows(spark, found) == [(k,) for k in range(5)]
+
+
+@since(4, 1, "Spark 4.0 has no functions of Arrow arrays")
+@pytest.mark.parametrize("kind", TABLES)
+def test_the_nearest_rows_of_each_row(spark: Any, kind: str) -> None:
+    columns = "k INT, ts TIMESTAMP, s STRUCT<a: INT>, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2'"
+    spark.sql(f"CREATE TABLE t ({columns}) TBLPROPERTIES ({TABLES[kind]})")
+    for first in (0, 5):
+        made = "CAST(id AS INT), TIMESTAMP '2026-01-01', struct(CAST(id AS INT)), array(CAST(id AS FLOAT), 0f)"
+        spark.sql(f"INSERT INTO t SELECT {made} FROM range({first}, {first + 5})")
+    spark.sql("INSERT INTO t VALUES (99, NULL, NULL, NULL)")
+    spark.sql("DELETE FROM t WHERE k = 3")
+    spark.sql("CREATE TABLE q (id INT, e ARRAY<DOUBLE>)")
+    spark.sql("INSERT INTO q VALUES (1, array(2.2, 0)), (2, array(7.9, 0)), (3, NULL)")
+    near = "LATERAL (SELECT k, s.a, ts FROM vector_search('t', 'v', q.e, 2) AS n) AS r"
+    found = rows(spark, f"SELECT q.id, r.k, r.a, CAST(r.ts AS DATE) FROM q, {near} ORDER BY q.id, r.k")
+    day = date(2026, 1, 1)
+    assert found == [(1, 1, 1, day), (1, 2, 2, day), (2, 7, 7, day), (2, 8, 8, day)]
+    direct = "SELECT q.id, r.k FROM q JOIN LATERAL vector_search('t', 'V', q.e, 1, map('metric', 'inner_product')) AS r"
+    assert rows(spark, f"{direct} ON r.k > q.id ORDER BY 1") == [(1, 9), (2, 9)]
+    alone = rows(spark, f"SELECT k, {SCORE} FROM vector_search('t', 'v', array(7.9, 0), 3)")
+    of_each = f"SELECT r.k, r.{SCORE} FROM q JOIN LATERAL vector_search('t', 'v', q.e, 3) AS r WHERE q.id = 2"
+    assert [(k, pytest.approx(score, 1e-5)) for k, score in alone] == rows(spark, of_each)
+    spark.sql(f"CREATE TEMPORARY VIEW near AS {direct}")
+    assert rows(spark, "SELECT count(*) FROM near") == [(2,)]
+    spark.sql("DROP VIEW near")
+    for vector, said in (
+        ("array(CAST(q.id AS FLOAT))", "has a vector of 2 elements, but the search is for a vector of 1"),
+        ("array(1f, NULL)", "list of finite numbers"),
+        ("array(CAST(q.id AS FLOAT), float('nan'))", "list of finite numbers"),
+    ):
+        with pytest.raises(PySparkException, match=said):
+            spark.sql(f"SELECT * FROM q, LATERAL (SELECT k FROM vector_search('t', 'v', {vector}, 2)) r").collect()
+    for table, column, said in (
+        ("t$files", "v", "A search cannot read t.files: it reads tables with snapshots"),
+        ("nothing", "v", "no table .*nothing"),
+        ("spark_catalog.default.x", "v", "not in a Paimon catalog"),
+        ("t", "w", "no column 'w' to search in"),
+        ("t", "k", "'k' of type INT has no vectors"),
+    ):
+        with pytest.raises(PySparkException, match=said):
+            spark.sql(f"SELECT * FROM q, LATERAL vector_search('{table}', '{column}', q.e, 2) r").collect()
 
 
 @pytest.mark.parametrize("kind", ["ivf-flat", "ivf-sq"])

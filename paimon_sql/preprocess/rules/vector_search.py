@@ -1,5 +1,9 @@
 """`vector_search('t', 'v', array(1.0, 2.0), 5)`, `full_text_search` and `hybrid_search` to `t WITH
-('search.arguments'='{…}')`, the option of a read."""
+('search.arguments'='{…}')`, the option of a read.
+
+`vector_search('t', 'v', q.v, 5)`, with the vector of each row, becomes `inline(paimon_nearest_rows('t', 'v', q.v,
+'{…}'))`, the call of a function of the session, in a LATERAL join.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,12 @@ from paimon_sql.preprocess.cursor import LIST_ENDS, Cursor
 from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import QUOTED_NAME, STRING, Tokens
+from paimon_sql.preprocess.quoting import quoted_text
 from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.rules.table_functions import check_unqualified, with_option
 
 SEARCH_OPTION = "search.arguments"
+NEAREST_ROWS = "paimon_nearest_rows"
 _NAMES = ("VECTOR_SEARCH", "FULL_TEXT_SEARCH", "HYBRID_SEARCH")
 _BEFORE = ("FROM", "JOIN", "LATERAL", "USING")
 _OF_FROM = frozenset({*_BEFORE, "ON"})  # words before a list of tables
@@ -35,7 +41,12 @@ _USAGES = {
         "and 'weight'"
     ),
 }
-_PER_ROW = "For a search for each row of another table, run one search per row, with a parameter such as :vector"
+_NO_CONDITION = (
+    "a search for the vector of each row has no condition of its own: write WHERE behind the join, where it chooses "
+    "among the rows that were found"
+)
+_IN_LATERAL = ". In a LATERAL join, the vector of vector_search may be a column of the other table"
+_ENDS = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "LATERAL", "JOIN"})
 _MOST_TOKENS = 3  # a sign, a dot, and digits
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[fFdDlL]|[bB][dD])?")
 
@@ -69,15 +80,65 @@ def _calls(tokens: Tokens) -> Iterator[int]:
 def _call(cursor: Cursor, index: int) -> Edit:
     name = cursor.tokens.symbols[index]
     table = cursor.take_text()
+    start = cursor.index
+    if name == "VECTOR_SEARCH" and table is not None and (edit := _of_each_row(cursor, index, table)) is not None:
+        return edit
+    cursor.index = start
     read = {"VECTOR_SEARCH": _nearest, "FULL_TEXT_SEARCH": _matching, "HYBRID_SEARCH": _combined}[name]
     arguments = read(cursor) if table is not None and cursor.take(",") else None
     if table is None or arguments is None or not cursor.take(")"):
-        raise PreprocessError.at(cursor.peek() or cursor.last, f"{_USAGES[name]}, all literals. {_PER_ROW}")
+        raise PreprocessError.at(cursor.peek() or cursor.last, f"{_USAGES[name]}, all literals{_IN_LATERAL}")
     limit = arguments["k"]
     if not limit.is_integer():
         raise PreprocessError.at(cursor.last, f"{_USAGES[name]}; {limit} is not a whole number of rows")
     text = with_option(cursor.tokens, index, table, SEARCH_OPTION, json.dumps({**arguments, "k": int(limit)}))
     return Edit.replace(cursor.tokens[index], cursor.last, text)
+
+
+def _of_each_row(cursor: Cursor, index: int, table: str) -> Edit | None:
+    """Rewrite a call in LATERAL with any expression for the vector. Return None for other calls."""
+    column = cursor.take_text() if cursor.take(",") else None
+    if column is None or not cursor.take(","):
+        return None
+    first = cursor.index
+    if _vector(cursor) is not None and cursor.symbol() in LIST_ENDS:
+        return None
+    cursor.index = first
+    while not cursor.at_end() and cursor.symbol() not in LIST_ENDS:
+        cursor.skip()
+    last = cursor.index - 1
+    if last < first or not cursor.take(","):
+        return None
+    limit = _number(cursor)
+    options = _options(cursor) if limit is not None and cursor.take(",") else {}
+    if limit is None or not limit.is_integer() or options is None or not cursor.take(")"):
+        return None
+    end, tokens = cursor.last, cursor.tokens
+    if not _is_lateral(cursor, tokens, index):
+        return None
+    vector = end.source[tokens.start(first) : tokens.end(last)]
+    more = json.dumps({"k": int(limit), "options": options})
+    given = f"{quoted_text(table)}, {quoted_text(column)}, {vector}, {quoted_text(more)}"
+    return Edit.replace(tokens[index], end, f"inline({NEAREST_ROWS}({given}))")
+
+
+def _is_lateral(cursor: Cursor, tokens: Tokens, index: int) -> bool:
+    """Return whether a LATERAL has the call at a token, directly or as a query in parentheses. Raises `PreprocessError`
+    for a WHERE in the query, and for an outer join: Spark would leave out rows of the other table.
+    """
+    symbols = tokens.symbols
+    opened = next((o for o, c in tokens.closings.items() if o < index < c and symbols[o - 1] == "LATERAL"), None)
+    lateral = index - 1 if opened is None else opened - 1
+    if symbols[lateral] != "LATERAL":
+        return False
+    joined = symbols[max(lateral - 3, 0) : lateral]
+    if joined[-1:] == ["JOIN"] and {"LEFT", "OUTER"} & {*joined}:
+        raise PreprocessError.at(tokens[lateral], "a search for the vector of each row has no outer join: write JOIN")
+    while opened is not None and cursor.index < tokens.closings[opened] and cursor.symbol() not in _ENDS:
+        if cursor.symbol() == "WHERE":
+            raise PreprocessError.at(cursor.peek() or cursor.last, _NO_CONDITION)
+        cursor.skip()
+    return True
 
 
 def _nearest(cursor: Cursor) -> dict[str, Any] | None:

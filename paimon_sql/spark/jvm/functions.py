@@ -289,3 +289,8 @@ def column_udf(jvm: Jvm, function: Callable[..., pa.Array], takes: Sequence[Data
 
 def _of_series(function: Callable[..., pa.Array], types: Sequence[pa.DataType], *series: Any) -> Any:
     return function(*(pa.Array.from_pandas(s, type=t) for s, t in zip(series, types, strict=True))).to_pandas()
+
+
+def takes_arrow(jvm: Jvm) -> bool:
+    """Return whether functions of `column_udf` get and return Arrow arrays as they are, nested ones, too."""
+    return jvm.variant(column_udf) is _ARROW

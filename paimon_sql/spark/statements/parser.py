@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 
 from paimon_core.errors import InvalidNameError
 from paimon_sql.preprocess import (
+    NEAREST_ROWS,
     CatalogStatement,
     CreatePythonFunction,
     PaimonStatement,
@@ -74,6 +75,7 @@ from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Loaded
 from paimon_sql.spark.statements.chosen_rows import CHOOSING, check_chosen, check_no_query, may_choose_rows
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.function_statements import FunctionStatements
+from paimon_sql.spark.statements.nearest_rows import register_nearest_rows
 from paimon_sql.spark.statements.older_spark import OlderSpark
 from paimon_sql.spark.statements.paimon_statements import planned
 from paimon_sql.spark.statements.rewrites import StatementRewriter
@@ -232,6 +234,8 @@ class PaimonParser(Proxy):
         return create_namespace(self.jvm, command, value.name)
 
     def _parsed(self, statement: Rewriting, parse: Callable[..., JavaObject], *context: Any) -> JavaObject:
+        if NEAREST_ROWS in statement.text:
+            register_nearest_rows(self.registry)
         try:
             plan = parse(statement.text, *context)
         except (CapturedException, Py4JJavaError) as e:

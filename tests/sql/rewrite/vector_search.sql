@@ -21,3 +21,15 @@ SELECT * FROM docs WITH ('search.arguments'='{"column": "body", "query": "{\\"ma
 SELECT * FROM Hybrid_Search('docs', array(named_struct('vector_column', 'v', 'query_vector', array(1f, -2), 'limit', 50, 'Weight', 2.0f, 'options', map('ivf.nprobe', '8'))), array(named_struct('column', 't', 'query', '{}')), 5, 'mrr')
 =>
 SELECT * FROM docs WITH ('search.arguments'='{"vectors": [{"vector_column": "v", "query_vector": [1.0, -2.0], "limit": 50.0, "weight": 2.0, "options": {"ivf.nprobe": "8"}}], "texts": [{"column": "t", "query": "{}"}], "k": 5, "ranker": "mrr"}')
+---
+SELECT q.id, r.k FROM q, LATERAL (SELECT k FROM vector_search('t', 'v', q.e, 3) x) AS r WHERE r.k > 1
+=>
+SELECT q.id, r.k FROM q, LATERAL (SELECT k FROM inline(paimon_nearest_rows('t', 'v', q.e, '{"k": 3, "options": {}}')) x) AS r WHERE r.k > 1
+---
+SELECT * FROM q JOIN LATERAL vector_search('a.t', 'it''s', transform(q.e, x -> f(x, 1)), 2, 'metric=l2') AS r
+=>
+SELECT * FROM q JOIN LATERAL inline(paimon_nearest_rows('a.t', 'it\'s', transform(q.e, x -> f(x, 1)), '{"k": 2, "options": {"metric": "l2"}}')) AS r
+---
+SELECT * FROM q, LATERAL (SELECT * FROM vector_search('t', 'v', array(q.a, 2.0), 2)) r, LATERAL (SELECT k FROM vector_search('t', 'v', array(1.0, 2.0), 2))
+=>
+SELECT * FROM q, LATERAL (SELECT * FROM inline(paimon_nearest_rows('t', 'v', array(q.a, 2.0), '{"k": 2, "options": {}}'))) r, LATERAL (SELECT k FROM t WITH ('search.arguments'='{"column": "v", "vector": [1.0, 2.0], "k": 2, "options": {}}'))

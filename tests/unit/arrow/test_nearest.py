@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimon_core.arrow.nearest import METRICS, SEARCH_SCORE, VectorQuery, merged, nearest
+from paimon_core.arrow.nearest import METRICS, SEARCH_SCORE, VectorQuery, merged, nearest, nearest_of_each
 from paimon_core.errors import InvalidDataError, InvalidOptionError
 from paimon_core.spec.types import DOUBLE, FLOAT, INT, STRING, CollectionType, DataField, DataType, Kind, VectorType
 
@@ -129,3 +129,40 @@ def test_arrays_of_another_length_are_named() -> None:
     query = of(field, [1, 2], 1, "l2")
     with pytest.raises(InvalidDataError, match="'v' has a vector of 1 elements, but the search is for a vector of 2"):
         nearest(batches_of([(1, [1.0, 2.0]), (2, [1.0])], 5), query, SCHEMA)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("limit", [1, 3, 40])
+def test_the_nearest_rows_of_each_vector(metric: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are those of a search for each of them, in blocks of any size."""
+    random = np.random.default_rng(5)
+    values, vectors = random.standard_normal((30, 4)), random.standard_normal((7, 4)).astype(np.float32)
+    rows = [{"k": k, "v": None if k % 7 == 3 else v} for k, v in enumerate(values.tolist())]
+    schema = pa.schema([("k", pa.int64()), ("v", pa.list_(pa.float32()))])
+    batches = pa.Table.from_pylist(rows, schema).to_batches(max_chunksize=11)
+    for block in (2**20, 7, 50):
+        monkeypatch.setattr("paimon_core.arrow.nearest._MATRIX", block)
+        asked = VectorQuery("v", (0.0,) * 4, limit, metric)
+        counts, found = nearest_of_each(batches, asked, vectors, schema)
+        assert counts.tolist() == [min(limit, 26)] * 7
+        for number, vector in enumerate(vectors):
+            alone = nearest(batches, VectorQuery("v", tuple(vector.tolist()), limit, metric), schema)
+            part = found.slice(number * counts[0], counts[0])
+            assert part.column("k").to_pylist() == alone.column("k").to_pylist()
+            assert part.column(SEARCH_SCORE).to_pylist() == pytest.approx(
+                alone.column(SEARCH_SCORE).to_pylist(), rel=1e-5, abs=1e-6
+            )
+    counts, found = nearest_of_each([], asked, vectors, schema)
+    assert counts.tolist() == [0] * 7 and found.num_rows == 0
+    counts, found = nearest_of_each(batches, asked, vectors[:0], schema)
+    assert counts.tolist() == [] and found.num_rows == 0
+
+
+def test_vectors_of_other_lengths_and_without_values_in_searches_for_several() -> None:
+    schema = pa.schema([("v", pa.list_(pa.float32()))])
+    asked, vectors = VectorQuery("v", (0.0, 0.0), 2), np.zeros((3, 2), np.float32)
+    batch = pa.RecordBatch.from_pylist([{"v": [1.0, None]}, {"v": [9.0, 0.0]}, {"v": None}], schema)
+    _, found = nearest_of_each([batch], asked, vectors, schema)
+    assert found.column("v").to_pylist() == [[9.0, 0.0], [1.0, None]] * 3
+    with pytest.raises(InvalidDataError, match="has a vector of 1 elements, but the search is for a vector of 2"):
+        nearest_of_each([pa.RecordBatch.from_pylist([{"v": [1.0]}], schema)], asked, vectors, schema)

@@ -15,9 +15,13 @@ from paimon_sql.preprocess.errors import PreprocessError
         "'t'",
         "'t', 'v', array(1)",
         "t, 'v', array(1), 2",
+        "'t', 'v', , 2",
         "'t', 'v', array(a.v), 2",
         "'t', 'v', a.v, 2",
-        "'t', 'v', array(1x), 2",
+        "'t', 'v', a.v, 2.5",
+        "'t', 'v', a.v, a.k",
+        "'t', 'v', a.v, 2, map('a', a.b)",
+        "'t', c, a.v, 2",
         "'t', 'v', array(1), 2.5",
         "'t', 'v', array(1), 1e400",
         "'t', 'v', array(1), k",
@@ -30,6 +34,19 @@ from paimon_sql.preprocess.errors import PreprocessError
 def test_arguments_that_are_not_literals(arguments: str) -> None:
     with pytest.raises(PreprocessError, match="vector_search needs the name of a table"):
         rewrite(f"SELECT * FROM vector_search({arguments})")
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("q, LATERAL (SELECT k FROM vector_search('t', 'v', q.e, 2) s WHERE k > 1) r", "no condition of its own"),
+        ("q LEFT JOIN LATERAL vector_search('t', 'v', q.e, 2) r", "no outer join"),
+        ("q LEFT OUTER JOIN LATERAL (SELECT k FROM vector_search('t', 'v', q.e, 2)) r", "no outer join"),
+    ],
+)
+def test_searches_for_each_row_that_would_have_other_rows(query: str, said: str) -> None:
+    with pytest.raises(PreprocessError, match=said):
+        rewrite(f"SELECT * FROM {query}")
 
 
 ROUTE = "named_struct('column', 't', 'query', 'x')"
