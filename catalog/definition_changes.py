@@ -60,7 +60,7 @@ class _Parts:
         """Return the parts after a change with the verb `add`, `update` or `drop`."""
         name = member(change, self.key, str)
         if verb == "add" and name in found:
-            raise InvalidOptionError(f"The {title} has the {self.noun} {name!r}.")
+            raise InvalidOptionError(f"The {title} already has the {self.noun} {name!r}.")
         if verb != "add" and name not in found:
             known = ", ".join(found) or "none"
             raise self.missing_error(f"The {title} has no {self.noun} {name!r}; it has {known}.")

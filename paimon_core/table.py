@@ -287,8 +287,8 @@ class Table:
         return info_of_once(user, epoch, operation, follows=True)
 
     def _of_this_use(self, option: Option[_T]) -> _T:
-        """Return the value of an option for one stream only: if it is in the table's schema, all writers would share
-        it.
+        """Return the value of an option that is for one stream. Ignore a value in the table's schema, because all
+        writers would share it.
         """
         own = {k: v for k, v in self.store.options.values.items() if self.schema.options.get(k) != v}
         return TableOptions(own)[option]

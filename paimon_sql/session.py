@@ -89,7 +89,7 @@ def connect(
 
 
 def active_session() -> SparkSession | None:
-    """Return the active session; install it if that has not been done. Return None without an active session."""
+    """Return the active session, and install it if necessary. Return None if no session is active."""
     spark = SparkSession.getActiveSession()
     if spark is None or (getattr(spark, "_sc", None) is not None and has_parser(java_session(spark))):
         return spark

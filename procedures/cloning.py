@@ -272,7 +272,7 @@ def planned_copy(
     identifier: Identifier,
     where: str | None,
 ) -> DryRunRows:
-    """Return the rows of a dry run of `copy_table`. Raises as `copy_table`."""
+    """Return the rows of a dry run of `copy_table`. Raises the errors of `copy_table`."""
     check_selectable(source.store)
     snapshot = source.latest_snapshot()
     copied = live_files(source.store, snapshot, chosen_partitions(context, source, snapshot, None, where)).values()

@@ -68,7 +68,7 @@ def trial_rows(
 ) -> DryRunRows:
     """Return a row with the versions that an operation would remove, and the files that it would delete. `with_rows`
     adds a row for each partition with files that leave or return to the latest version, and needs the right to read
-    rows. Raises as the operation, and `NoPrivilegeError`.
+    rows. Raises the errors of the operation, and `NoPrivilegeError`.
     """
     if with_rows:
         check_selectable(store)

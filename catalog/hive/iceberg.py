@@ -125,7 +125,7 @@ class IcebergEntries:
                     return
                 if self._created(store, name, metadata) if found is None else self._altered(store, found, metadata):
                     return
-        raise StorageError("Other writers keep changing its entry.")
+        raise StorageError("Other writers keep changing the table's entry in the metastore.")
 
     def _created(self, store: TableStore, name: Identifier, metadata: str) -> bool:
         """Create the entry. Return False if an entry has the name by now."""

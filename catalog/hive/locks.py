@@ -51,7 +51,10 @@ class HiveLocks(LeasedLocks["HiveLock"]):
 
     def _name_of(self, table: Identifier) -> str:
         if _SAFE.fullmatch(f"{table.database} {table.table}") is None:
-            raise InvalidNameError(f"Cannot lock table {table.base}: Hive does not allow some characters of its name.")
+            raise InvalidNameError(
+                f"Cannot lock table {table.base}: Hive does not allow some characters of its name. Choose a name of "
+                "letters, digits and '_'."
+            )
         return str(table.base)
 
     def _new(self, name: str, table: Identifier) -> HiveLock:

@@ -137,7 +137,7 @@ def _user() -> str:
 
 
 def _principal(given: Mapping[str, str]) -> str | None:
-    """Return the metastore's principal, or None without SASL."""
+    """Return the metastore's principal, or None if SASL is disabled."""
     if not option_value(given, "hive.metastore.sasl.enabled", boolean, False):
         return None
     principal = given.get("hive.metastore.kerberos.principal", "").strip()

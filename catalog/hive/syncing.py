@@ -71,7 +71,10 @@ def finish_move(io: FileIO, metastore: Metastore, entry: Entry) -> None:
         try:
             io.rename_dir(old, new)
         except FileExistsError as error:
-            raise TableExistsError(f"The folder of table {entry.identifier} already exists.") from error
+            raise TableExistsError(
+                f"Table {entry.identifier} was renamed, but its folder {new} already exists. Move this folder away, "
+                "then use the table again."
+            ) from error
     settled = renamed(entry, entry.identifier, new, None, metastore.settings)
     metastore.alter_table(entry.identifier.database, entry.identifier.table, settled)
 

@@ -134,7 +134,7 @@ class Accounts:
     def drop_user(self, user: str) -> None:
         """Drop a user with all privileges. Raises `InvalidOptionError`, `NotFoundError`."""
         if user in (ROOT, ANONYMOUS):
-            raise InvalidOptionError(f"User {user} cannot be dropped.")
+            raise InvalidOptionError(f"User {user} cannot be dropped: every warehouse with users has it.")
         self._check_exists(user)
         self._write(_USERS, [(user, b"")], ROW_DELETE)
         self._delete(lambda row: row[:2] == (user, _ENTITY))

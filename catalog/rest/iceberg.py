@@ -96,7 +96,7 @@ class IcebergTableAtServer:
                     continue
             if _registered(server, store, metadata, wanted, is_there=found is not None):
                 return
-        raise StorageError("Other writers keep changing it.")
+        raise StorageError("Other writers keep changing the table at the server.")
 
 
 def _changed(server: IcebergServer, there: Node, here: Node) -> bool | None:

@@ -89,7 +89,9 @@ class VectorQuery:
 
 
 def _number(given: Mapping[str, str], key: str) -> int | None:
-    """Return the positive number in an option, in any case, or None without it. Raises `InvalidOptionError`."""
+    """Return the positive number in an option, or None if it is not set. The case of keys is ignored. Raises
+    `InvalidOptionError`.
+    """
     text = next((value.strip() for name, value in given.items() if name.lower() == key), None)
     if text is None:
         return None

@@ -103,10 +103,10 @@ def reassembled(column: pa.StructArray, target: pa.StructType, absent: bytes | N
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The keys in the distinct metadata of a column.
+    """The keys in each distinct metadata of a column, and the names of some parts.
 
-    `ids` are by metadata and name of a part, -1 for none. `ranks` order the keys of all metadata, one metadata after
-    another from `first`; `name_ranks` order the names."""
+    `ids[m, n]` is the id of name `n` in metadata `m`, or -1. `ranks` has the alphabetical ranks of all keys; the ranks
+    of metadata `m` begin at `first[m]`. `name_ranks` has the ranks of the names."""
 
     names: dict[bytes, int]
     ids: Numbers

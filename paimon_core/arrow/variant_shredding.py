@@ -230,7 +230,7 @@ def _are_utf8(data: variant_places.Bytes, starts: Numbers, sizes: Numbers) -> Ma
 
 
 def _typed(at: ValuePlaces, rows: Numbers, count: int, shape: DataType) -> tuple[pa.Array, Mask]:
-    """Return a column with the values that have the type of a shape without a loss, and a mask of these values."""
+    """Return a column of the values that fit the type of a shape exactly, and a mask of these values."""
     if shape.kind is Kind.VARCHAR:
         starts, sizes, fits = variant_places.texts(at)
         fits[fits] = _are_utf8(at.data, starts[fits], sizes[fits])

@@ -200,10 +200,10 @@ class _Attempts:
     """The tries of a change that is neither committed nor failed yet.
 
     `open` are drafts with a publish call of unknown outcome, all for one snapshot id. `replaced` are snapshots that
-    were visible until another engine replaced them. `count` is the number of tries. `guard` belongs to a commit that
-    is made once. `check` is `checked_schema_id` before the first look for the latest version, which is parallel: it
-    explains why files are missing. `write_draft` checks again, unless the session knew the latest version before the
-    check.
+    were visible until another engine replaced them. `count` is the number of tries. `guard` belongs to a commit that is
+    made once. `check` is the outcome of `checked_schema_id`, which runs while the latest version is read for the first
+    time; its error explains why files are missing. `write_draft` checks again, unless the session knew the latest
+    version before the check.
     """
 
     guard: OnceGuard | UnrecordedGuard | None = None

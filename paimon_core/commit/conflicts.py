@@ -225,8 +225,8 @@ def form_conflict(attempt: Attempt) -> Conflict | None:
 def check_conflict(attempt: Attempt) -> Conflict | None:
     """Find CHECK constraints that were added after the writer loaded the schema: the new rows were not checked.
 
-    ALTER TABLE … ADD CONSTRAINT commits an empty snapshot with the new schema. So a writer with an older schema finds
-    the constraint here, or its snapshot comes before that one, and the statement reads its rows.
+    ALTER TABLE … ADD CONSTRAINT commits an empty snapshot with the new schema. A writer with an older schema that
+    commits later finds the constraint here. If it commits earlier, the ALTER TABLE reads and checks its rows.
     """
     store, latest = attempt.store, attempt.latest
     if latest is None or latest.schema_id <= store.schema.id or attempt.change.kind is CommitKind.COMPACT:

@@ -23,7 +23,7 @@ def text_constants(*texts: str) -> pa.Array:
 
 
 def array_of(values: Sequence[Any], arrow: pa.DataType) -> pa.Array:
-    """Return values as a column; None is NULL. Raises as `pyarrow.array`."""
+    """Return values as a column; None is NULL. Raises the errors of `pyarrow.array`."""
     known = [v for v in values if v is not None]
     bits = None if len(known) == len(values) else _bits([v is not None for v in values])
     if pa.types.is_string(arrow) and all(isinstance(v, str) for v in known):
@@ -50,7 +50,7 @@ def _bits(known: Sequence[bool]) -> pa.Buffer:
 
 
 def scalar_of(value: Any, arrow: pa.DataType) -> pa.Scalar:
-    """Return a value as a scalar. Raises as `pyarrow.scalar`."""
+    """Return a value as a scalar. Raises the errors of `pyarrow.scalar`."""
     if isinstance(value, str) and pa.types.is_string(arrow):
         return text_constants(value)[0]
     if isinstance(value, bytes) and pa.types.is_binary(arrow):

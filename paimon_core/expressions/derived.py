@@ -116,8 +116,8 @@ def derived(predicate: Predicate, made: Sequence[Made]) -> Predicate | None:
 def _of_column(
     made: Sequence[Made], column: str, derive: Callable[[Sequence[Made]], Predicate | None]
 ) -> Predicate | None:
-    """Return what a filter on a column implies: for each column made from it, and for its year, month, day and hour
-    together.
+    """Return the filters that follow from a filter on a column: on each column made from it, and on its year, month,
+    day and hour together.
     """
     own = [m for m in made if m.source.name == column]
     parts = {m.function.name: m for m in own if m.function.name in _PARTS}

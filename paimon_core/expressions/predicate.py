@@ -104,7 +104,7 @@ def compared_columns(predicate: Predicate) -> frozenset[str]:
 
 
 def conjunction(parts: Iterable[Predicate]) -> Predicate | None:
-    """Return the AND of the parts, or None without parts."""
+    """Return the AND of the parts, or None if the list is empty."""
     kept = tuple(parts)
     return kept[0] if len(kept) == 1 else And(kept) if kept else None
 

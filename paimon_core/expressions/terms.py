@@ -62,7 +62,9 @@ Term = Reference | LiteralValue | Call
 
 
 def predicate_of(term: Term, fields: Mapping[str, DataField]) -> Predicate | None:
-    """Return the predicate for a term; None without a translation. `fields` are the table's columns by name."""
+    """Return the predicate for a term; None if the term has no translation. `fields` are the table's columns by
+    name.
+    """
     if not isinstance(term, Call):
         return None
     name, terms = term.name, term.terms

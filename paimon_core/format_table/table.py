@@ -75,7 +75,8 @@ class FormatTable:
         return pa.Table.from_batches([found.take(pa.array(sorted(first.values()), pa.int64()))])
 
     def largest_value(self) -> pa.Scalar | None:
-        """Return the largest value of the first partition column among partitions with rows, or None without rows.
+        """Return the largest value of the first partition column among partitions with rows, or None if the table is
+        empty.
 
         Folders are searched from the largest value downwards, until one has a file with rows.
         """

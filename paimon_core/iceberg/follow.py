@@ -64,7 +64,9 @@ def keep_up(store: TableStore) -> None:
 
 
 def follow_rename(store: TableStore, former: str) -> None:
-    """Call `keep_up` for a renamed table, and remove the metadata of its `former` folder."""
+    """Update the Iceberg metadata of a renamed table, and remove the metadata of its `former` folder.
+
+    Errors are only logged."""
     keep_up(store)
     try:
         clean_former(store, former)

@@ -127,7 +127,7 @@ class ListedFiles:
 
 
 def table_summary(store: TableStore) -> TableSummary:
-    """Return the summary of a table. Raises as `file_sizes`."""
+    """Return the summary of a table. Raises the errors of `file_sizes`."""
     check_selectable(store)
     snapshot = snapshot_of_options(store, store.zone)
     found = live_table(store, snapshot)
@@ -147,7 +147,9 @@ def table_summary(store: TableStore) -> TableSummary:
 
 
 def file_sizes(store: TableStore) -> FileSizes:
-    """Return the files of a table by size. Raises as `check_selectable`, and `CorruptFileError`, `StorageError`."""
+    """Return the files of a table by size. Raises the errors of `check_selectable`, and `CorruptFileError`,
+    `StorageError`.
+    """
     found = _files(store)
     sizes = found["size"].to_numpy()
     numbers = np.searchsorted(_BOUNDS, sizes, side="right")
@@ -195,7 +197,9 @@ def partition_sizes(store: TableStore) -> PartitionSizes:
 
 
 def listed_files(store: TableStore, order: FileOrder, start: int, most: int) -> ListedFiles:
-    """Return at most `most` files of the list in an order, from number `start` on. Raises as `file_sizes`."""
+    """Return at most `most` files of the list in an order, from number `start` on. Raises the errors of
+    `file_sizes`.
+    """
     found = _files(store)
     column, way = {
         FileOrder.LARGEST: ("size", "descending"),

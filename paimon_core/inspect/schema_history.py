@@ -27,7 +27,7 @@ class SchemaStep:
 def schema_history(store: TableStore) -> tuple[SchemaStep, ...]:
     """Return the steps from the first schema to the latest. Values of options that are secrets are hidden.
 
-    Raises as `check_selectable`, and `CorruptFileError`, `StorageError`.
+    Raises the errors of `check_selectable`, and `CorruptFileError`, `StorageError`.
     """
     check_selectable(store)
     steps, before = [], None

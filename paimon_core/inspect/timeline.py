@@ -74,8 +74,8 @@ class Ref:
 
 
 def timeline(store: TableStore, skipped: int = 0) -> Timeline:
-    """Return the newest commits of a table, or those before the newest `skipped` ones. Raises as `check_selectable`,
-    and `CorruptFileError`, `StorageError`.
+    """Return the newest commits of a table, or those before the newest `skipped` ones. Raises the errors of
+    `check_selectable`, and `CorruptFileError`, `StorageError`.
     """
     check_selectable(store)
     ids = snapshot_ids(store)
@@ -91,7 +91,9 @@ def timeline(store: TableStore, skipped: int = 0) -> Timeline:
 
 
 def refs(store: TableStore) -> tuple[Ref, ...]:
-    """Return the main branch, then the other branches, then the tags of this branch. Raises as `timeline`."""
+    """Return the main branch, then the other branches, then the tags of this branch. Raises the errors of
+    `timeline`.
+    """
     check_selectable(store)
     main = store.under(store.schema, "")
     found = [_branch(main, "main", None)]

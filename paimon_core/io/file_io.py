@@ -56,8 +56,8 @@ class FileStatus:
     """One entry of a folder.
 
     `size` is in bytes (0 for folders), `modified` in epoch milliseconds. For a symbolic link, these are the size and
-    time of its target. `tag` identifies the content of a file: an object that is replaced gets another tag. None: the
-    storage has no tags.
+    time of its target. `tag` is the ETag of the content: an object that is replaced gets another ETag. None stands
+    for a storage without ETags.
     """
 
     path: str
@@ -90,9 +90,9 @@ class FileIO(Protocol):
         """
 
     def read_tagged(self, path: str) -> tuple[bytes, str | None]:
-        """Return the whole content of a small file, and the tag of this content, as `FileStatus` has it.
+        """Return the whole content of a small file, and the ETag of this content, as `FileStatus` has it.
 
-        Only such a tag identifies the content: between a look for the tag and a read, the file may be replaced.
+        Only an ETag from the same request identifies the content: between two requests, the file may be replaced.
         """
 
     @property
@@ -131,9 +131,9 @@ class FileIO(Protocol):
         """
 
     def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
-        """Do as `replace_file`, if the file still has the content with the tag that `read_tagged` returned.
+        """Do the same as `replace_file`, but only if the file still has the content with the ETag of `read_tagged`.
 
-        Return False if the file has other content or does not exist; then nothing was written. A storage without tags,
+        Return False if the file has other content or does not exist; then nothing was written. A storage without ETags,
         or without conditions for puts, replaces the file in any case.
         """
 

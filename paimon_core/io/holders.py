@@ -30,9 +30,9 @@ _GRACE = 5.0  # seconds: requests of a holder may arrive after its death
 
 
 class Mark:
-    """The mark of one holder, which is this process.
+    """The mark of this process as the holder of a lock.
 
-    Its methods never raise `OSError`: a mark is only an optimisation.
+    Its methods never raise `OSError`: without a mark, others only wait longer for the lock of a dead holder.
     """
 
     def __init__(self, name: str) -> None:

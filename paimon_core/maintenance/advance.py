@@ -131,7 +131,9 @@ def _add_schemas(source: TableStore, target: TableStore, publisher: Publisher) -
 def _publish(
     target: TableStore, base: Snapshot | None, missing: Sequence[Snapshot], publisher: Publisher, name: str
 ) -> Snapshot | None:
-    """Publish snapshots one after the other, on top of `base`. Return the last of them, None without any."""
+    """Publish snapshots one after the other, on top of `base`. Return the last one, or None if there are no snapshots
+    to publish.
+    """
     made = None
     for snapshot in missing:
         target.check_turn()

@@ -124,7 +124,7 @@ class Figures:
 def figures_of(store: TableStore, *, with_orphans: bool = False) -> Figures:
     """Return the figures of a table. `with_orphans` lists all files of the table to find those that no version needs.
 
-    Raises as `check_selectable`, and `CorruptFileError`, `StorageError`.
+    Raises the errors of `check_selectable`, and `CorruptFileError`, `StorageError`.
     """
     check_selectable(store)
     snapshot = latest_snapshot(store)

@@ -38,6 +38,8 @@ from paimon_core.store.snapshots import list_snapshots, reset_hints
 from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import read_tag, require_tag
 
+_INSTEAD = " INSERT the missing rows into the other branch instead."
+
 
 def check_branch_name(name: str) -> str:
     """Return `name` if it is a valid name of a branch. Raises `InvalidNameError`."""
@@ -116,7 +118,9 @@ def delete_branch(store: TableStore, name: str) -> None:
 
 
 def check_unused(store: TableStore, name: str, done: str = "deleted") -> None:
-    """Raise `InvalidOptionError` for a branch that the table reads. `done` is what would happen to the branch."""
+    """Raise `InvalidOptionError` for a branch that the table reads. `done` is the participle for errors, such as
+    "deleted".
+    """
     values = open_branch(store, MAIN_BRANCH).options.values
     for option in LENDING:
         if name == values.get(option, "").strip():
@@ -163,11 +167,14 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
     """
     last, last_there = _last_that_only_grew(source), _last_that_only_grew(target)
     if source.schema.fields != target.schema.fields:
-        raise InvalidDataError(f"Branch {source.name} cannot be merged into {target.name}: their columns differ.")
+        raise InvalidDataError(
+            f"Branch {source.name} cannot be merged into {target.name}: their columns differ.{_INSTEAD}"
+        )
     check_takes_rows(source.schema.options, target.schema.options, target.name)
     if source.options[ROW_TRACKING] != target.options[ROW_TRACKING]:
         raise InvalidDataError(
             f"Branch {source.name} cannot be merged into {target.name}: only one of them has '{ROW_TRACKING.key}'."
+            f"{_INSTEAD}"
         )
     # Use the files of the checked versions: later versions may have compacted files that both branches have.
     ours, theirs = live_files(source, last), live_files(target, last_there)
@@ -196,16 +203,17 @@ def _last_that_only_grew(side: TableStore) -> Snapshot:
     if side.options[DATA_EVOLUTION]:
         raise InvalidDataError(
             f"Branch {side.name} cannot be merged: with '{DATA_EVOLUTION.key}' its files may hold parts of rows."
+            f"{_INSTEAD}"
         )
     history = [*_before(side, own[0]), *own]
     if [s.id for s in history] != list(range(1, own[-1].id + 1)):
         raise InvalidDataError(
             f"Branch {side.name} cannot be merged: snapshots of it have expired, and they may have replaced or "
-            "compacted rows."
+            f"compacted rows.{_INSTEAD}"
         )
     if any(s.commit_kind not in (CommitKind.APPEND, CommitKind.ANALYZE) for s in history):
         raise InvalidDataError(
-            f"Branch {side.name} cannot be merged: rows of it were replaced or compacted, not only appended."
+            f"Branch {side.name} cannot be merged: rows of it were replaced or compacted, not only appended.{_INSTEAD}"
         )
     return own[-1]
 
@@ -227,7 +235,7 @@ def _check_schemas(source: TableStore, target: TableStore, entries: list[Manifes
         if ours.get(number) != theirs.get(number):
             raise InvalidDataError(
                 f"Branch {source.name} cannot be merged into {target.name}: its files have schema {number}, which "
-                "differs between the two."
+                f"differs between the two.{_INSTEAD}"
             )
 
 

@@ -102,7 +102,8 @@ def _report(store: TableStore, folder: str) -> None:
         ) from e
     if str(result).upper() != "SUCCESS":
         raise StorageError(
-            f"Partition {folder} of table {store.name} was reported, but the answer is {result!r}, not 'SUCCESS'."
+            f"Partition {folder} of table {store.name} was reported, but the answer is {result!r}, not 'SUCCESS'. "
+            f"Check the service at '{PARTITION_MARK_DONE_URL.key}', then mark the partition again."
         )
 
 

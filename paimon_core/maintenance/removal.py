@@ -90,8 +90,8 @@ def _mark(
 ) -> None:
     """Mark snapshots, except snapshots that are gone or have a mark. Raises `ChangedError` for other snapshots.
 
-    `found` are the present snapshots with the tags of their files. If the storage has tags, a file is only replaced if
-    it has not changed since: other engines take no turn, and a rollback by them may have removed the snapshot.
+    `found` are the present snapshots with the ETags of their files. If the storage has ETags, a file is only replaced
+    if it has not changed since: other engines take no turn, and their rollback may have removed the snapshot.
     """
     present = [(s, *f) for s, f in zip(snapshots, found, strict=True) if f is not None]
     other = next((s for s, now, _ in present if not now.is_same(s)), None)

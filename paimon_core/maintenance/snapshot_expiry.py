@@ -226,7 +226,7 @@ class _Known:
         self._found: dict[int, Snapshot | None] = {}
 
     def time(self, number: int) -> int | None:
-        """Return the commit time of a snapshot, or None without this snapshot.
+        """Return the commit time of a snapshot, or None if the snapshot does not exist.
 
         The caller needs the times of ascending numbers, and mostly of the first two only."""
         if number not in self._found:

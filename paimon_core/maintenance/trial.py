@@ -39,7 +39,7 @@ class Removal:
 
 
 def tried(store: TableStore, operation: Callable[[TableStore], object], *, with_rows: bool = False) -> Removal:
-    """Run an operation on a copy of a table in memory. Raises what the operation raises.
+    """Run an operation on a copy of a table in memory. Raises the errors of the operation.
 
     `with_rows` compares the data files of the latest version before and after, which reads all manifests.
     """

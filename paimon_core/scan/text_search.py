@@ -147,7 +147,7 @@ def ranked(ranker: str, found: Sequence[Ranked], limit: int) -> tuple[NDArray[np
 
 
 def _shares(ranker: str, found: Ranked) -> Floats:
-    """Return what each row gets of a search, in the arithmetic of Java."""
+    """Return the share of each row in the score of a search, in the arithmetic of Java."""
     weight = np.float32(found.weight)
     if ranker == "weighted_score":
         low, high = found.scores.min(), found.scores.max()

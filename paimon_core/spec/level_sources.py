@@ -28,7 +28,7 @@ class LevelSources:
 
     @staticmethod
     def of(level: int, files: Iterable[DataFileMeta]) -> LevelSources:
-        """Return what an index of a level must cover, of all files of a bucket."""
+        """Return the compacted files of one level, which an index must cover. `files` are all files of the bucket."""
         compacted = (f for f in files if f.level == level and f.file_source == FileSource.COMPACT)
         return LevelSources(level, tuple(sorted((f.file_name, f.row_count) for f in compacted)))
 

@@ -88,7 +88,8 @@ class Record(Generic[T]):
         """Raise `UnsupportedFeatureError` for columns with values that change the meaning of other columns."""
         for name in found:
             raise UnsupportedFeatureError(
-                f"Metadata has a value in {name}, which a later version of Paimon wrote and this version cannot read."
+                f"Metadata has a value in {name}, which a later version of Paimon wrote and this version cannot read: "
+                "upgrade this package, or read the table with the engine that wrote it."
             )
 
     def from_avro(self, node: dict[str, Any]) -> T:

@@ -62,12 +62,12 @@ class Allowed:
         return self.external_paths is not None or bool(self.with_users)
 
     def takes_named_file(self, path: str, root: str) -> bool:
-        """Return whether rows or options of a table at `root` may name `path` to read; see `named_file`."""
+        """Return whether the table at `root` may read the file at `path`; see `named_file`."""
         return self.named_file(path, root) is not None
 
     def named_file(self, path: str, root: str) -> str | None:
-        """Return the location of a file that rows or options of the table at `root` name by `path`. Return None if the
-        file must not be read.
+        """Return the location of the file at `path`, which rows or options of the table at `root` name. Return None if
+        the file must not be read.
 
         If the catalog has neither the option nor users, every file may be read. Else the file must be below the table,
         or below an allowed location, and not in another folder of a warehouse with users. Links are followed before

@@ -123,7 +123,7 @@ def packed_columns(schema: TableSchema, options: TableOptions) -> list[str]:
 
 def check_stays(schemas: Iterable[TableSchema], name: str, change: str) -> None:
     """Raise `UnsupportedFeatureError` if the files of a table with these versions of its schema must not get other
-    paths. `change` is the participle of what would happen to the table."""
+    paths. `change` is the participle for errors, such as "renamed"."""
     for schema in schemas:
         for column in packed_columns(schema, TableOptions(schema.options)):
             raise UnsupportedFeatureError(
@@ -133,7 +133,7 @@ def check_stays(schemas: Iterable[TableSchema], name: str, change: str) -> None:
 
 
 def function_of(column: str, options: TableOptions) -> str | None:
-    """Return the aggregate function that options give a column, None for none."""
+    """Return the aggregate function that options set for a column, or None."""
     values = options.values
     return values.get(f"fields.{column}.aggregate-function") or values.get("fields.default-aggregate-function")
 

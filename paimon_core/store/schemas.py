@@ -59,8 +59,8 @@ def latest_schema(io: FileIO, root: str, cache: MetadataCache | None = None) -> 
 def _read_ahead(
     io: FileIO, listed: FileStatus, read: Callable[[], tuple[bytes, str | None]], path: str
 ) -> tuple[bytes, str | None]:
-    """Return the content and tag of a file that was read beside its listing. If the file was created or replaced in
-    between, read it again.
+    """Return the content and ETag of a file that was read while its folder was listed. If the file was created or
+    replaced in between, read it again.
     """
     with suppress(FileNotFoundError):
         data, tag = read()
@@ -70,7 +70,7 @@ def _read_ahead(
 
 
 def known_schema(cache: MetadataCache, file: FileStatus) -> TableSchema | None:
-    """Return the schema in a listed file, if the cache has the file by its tag."""
+    """Return the schema in a listed file, if the cache has the file by its ETag."""
     found = None if file.tag is None else cache.find(f"{file.path}?{file.tag}")
     return None if found is None else found[0]
 

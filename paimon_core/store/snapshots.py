@@ -36,7 +36,7 @@ def latest_snapshot(store: TableStore) -> Snapshot | None:
 
 
 def _hinted(store: TableStore) -> Snapshot | None:
-    """The newest version by the hint; None without a hint, or if the hint is behind.
+    """Return the newest version by the hint; None if the hint is missing or outdated.
 
     While the hint is read, look at the number that the session remembers. This look counts only if the hint names the
     same number.
@@ -123,7 +123,7 @@ def find_latest(store: TableStore, snapshot_id: int) -> Snapshot | None:
 
 
 def find_tagged(store: TableStore, snapshot_id: int) -> tuple[Snapshot, str | None] | None:
-    """Read one version like `find_snapshot`. Return it with the tag of its file, None for a storage without tags."""
+    """Read one version like `find_snapshot`. Return it with the ETag of its file; None for a storage without ETags."""
     path = store.paths.snapshot(snapshot_id)
     try:
         data, tag = store.io.read_tagged(path)
@@ -133,7 +133,7 @@ def find_tagged(store: TableStore, snapshot_id: int) -> tuple[Snapshot, str | No
 
 
 def _tagged(store: TableStore, snapshot_id: int, tag: str | None) -> str:
-    """Return the name in the cache for a version: its number may be used again, for other content with another tag."""
+    """Return the name in the cache for a version: its number may be used again, for other content with another ETag."""
     return f"{store.paths.snapshot(snapshot_id)}?{tag}"
 
 

@@ -217,7 +217,7 @@ def _totals(entries: list[ManifestEntry], zone: tzinfo | None) -> tuple[int, int
 
 
 def _elsewhere(creation_times: pa.Array, zone: tzinfo | None) -> pa.Array:
-    """Convert wall clocks of this process to wall clocks of a zone."""
+    """Convert wall-clock times of this process's zone to wall-clock times of `zone`."""
     walls = wall_clocks_elsewhere(pc.fill_null(creation_times, 0).to_numpy(), zone)
     return pc.if_else(creation_times.is_valid(), pa.array(walls, BIGINT), None).cast(TIME)
 

@@ -41,7 +41,10 @@ class AppendWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         index = batch.schema.get_field_index(VALUE_KIND)
         if index >= 0 and fixed_values(batch.column(index), np.int8).any():
-            raise InvalidDataError("A table without a primary key accepts inserted rows only.")
+            raise InvalidDataError(
+                "A table without a primary key accepts inserted rows only: define a primary key to write "
+                "updates and deletes."
+            )
         rows = conform(batch, self._store)
         for name in self._tracking:
             rows = rows.append_column(name, batch.column(name))

@@ -42,7 +42,7 @@ def _timeline(store: TableStore, part: Choice) -> Picture:
 
 
 def _expiry(store: TableStore) -> PlannedExpiry:
-    """Return what `CALL sys.expire_snapshots` would remove now."""
+    """Return the snapshots that `CALL sys.expire_snapshots` would remove now."""
     now, left = now_millis(), set[int]()
 
     def expire(trial: TableStore) -> None:
@@ -64,17 +64,16 @@ _KINDS: dict[PictureKind, Callable[[TableStore, Choice], Picture]] = {
 
 
 def kinds_of(store: TableStore) -> tuple[PictureKind, ...]:
-    """Return the kinds that can be drawn of a table: all, but LSM maps only if it has a primary key."""
+    """Return the kinds of pictures that a table has: all kinds, but the LSM map only with a primary key."""
     return tuple(kind for kind in _KINDS if kind is not PictureKind.LSM or has_lsm_trees(store))
 
 
 def draw(store: TableStore, kind: str, part: Choice = WHOLE) -> Picture:
     """Draw a table.
 
-    Raises `InvalidOptionError` for an unknown kind, for a partition or bucket of another kind than "lsm", and for an
-    operation `after` that the kind does not show;
-    `UnsupportedFeatureError` for the LSM map of a table without a primary key; `NoPrivilegeError` if the catalog's user
-    may not see all rows; `CorruptFileError`, `StorageError`.
+    Raises `InvalidOptionError` for an unknown kind, for an operation `after` that the kind cannot show, and for a
+    partition or bucket if the kind is not "lsm"; `UnsupportedFeatureError` for the LSM map of a table without a primary
+    key; `NoPrivilegeError` if the catalog's user may not see all rows; `CorruptFileError`, `StorageError`.
     """
     found = next((known for known in _KINDS if known == str(kind).lower()), None)
     if found is None:

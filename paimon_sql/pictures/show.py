@@ -50,7 +50,9 @@ class ShownPicture:
         return page(self.title, self.render(PictureFormat.HTML))
 
     def to_png(self) -> bytes:
-        """Return the picture as PNG. Raises as `to_svg`, and `UnsupportedFeatureError` without the extra `png`."""
+        """Return the picture as PNG. Raises the errors of `to_svg`, and `UnsupportedFeatureError` without the extra
+        `png`.
+        """
         return png_of(self.to_svg())
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -80,7 +82,7 @@ class ShownPicture:
 class TablePictures:
     """The pictures of a table. In a notebook the value itself shows all of them; each method gives one.
 
-    Every picture is drawn from metadata when it is shown. Raises as `CALL sys.picture` then.
+    Every picture is drawn from metadata when it is shown. Raises the errors of `CALL sys.picture` then.
     """
 
     name: str

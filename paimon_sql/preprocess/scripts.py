@@ -76,8 +76,8 @@ _BEFORE = _OTHERS | {word.upper() for word in TARGETED}
 
 
 def target_of(text: str) -> tuple[str, ...]:
-    """Return the parts of the name of the table, view or function that a statement creates or changes; none without
-    one.
+    """Return the parts of the name of the table, view or function that a statement creates or changes. Return ()
+    for other statements.
     """
     tokens = tokenize(text.partition("$$")[0])  # the body of a function in Python has other tokens
     if tokens is None:
@@ -89,7 +89,7 @@ def target_of(text: str) -> tuple[str, ...]:
 
 
 def new_table(cursor: Cursor) -> tuple[str, ...]:
-    """Return the parts of the name of the table that a statement creates or replaces; none for other statements."""
+    """Return the parts of the name of the table that a statement creates or replaces, () for others."""
     if cursor.take("CREATE"):
         cursor.take("OR", "REPLACE")
     elif not cursor.take("REPLACE"):

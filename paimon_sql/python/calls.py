@@ -30,7 +30,7 @@ def call_procedure(
     """Call a procedure by its name, with or without `sys.`, and return the rows of its result. `progress` follows its
     jobs.
 
-    Raises as `PaimonCatalog.call`.
+    Raises the errors of `PaimonCatalog.call`.
     """
     procedure = PROCEDURES.get(name.lower().removeprefix("sys."))
     if procedure is None:

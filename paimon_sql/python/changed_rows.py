@@ -95,7 +95,7 @@ class ChangedRows:
 
     @staticmethod
     def of(table: Table) -> ChangedRows:
-        """Raises as `RowChecks.of`."""
+        """Raises the errors of `RowChecks.of`."""
         return ChangedRows(table, RowChecks.of(table), AssignedRows(table.store, {}))
 
     def in_place(self, rows: TableScan) -> Iterator[pa.RecordBatch]:
@@ -151,7 +151,7 @@ class ChangedRows:
 
 
 def commit_changes(table: Table, rules: ChangeRules, changes: Iterable[pa.RecordBatch]) -> None:
-    """Write changes by the rules of a statement, in one commit. Raises as `RowLevelStatement.commit`."""
+    """Write changes by the rules of a statement, in one commit. Raises the errors of `RowLevelStatement.commit`."""
     info = table.commit_info(rules.operation)
     table.check_not_made(info)
     base, store = table.assignment_base(1), table.write_store(overwrites=False)

@@ -78,7 +78,7 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
 
     def scanner(self, columns: Any = None, filter: pc.Expression | None = None, **options: Any) -> ds.Scanner:
         """Return a scanner of `pyarrow.dataset`. `columns` are names, or expressions by name; `options` go to
-        `Scanner.from_batches`. Raises as `TableScan.to_batches`."""
+        `Scanner.from_batches`. Raises the errors of `TableScan.to_batches`."""
         names = None
         if not isinstance(columns, dict):
             used = set(self.schema.names if columns is None else self._known(columns)) | _names_in(filter, self.schema)

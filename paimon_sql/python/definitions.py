@@ -30,7 +30,7 @@ def new_schema(
     options: Mapping[str, str],
     comment: str | None,
 ) -> TableSchema:
-    """Return the first schema of a table. Raises as `new_table_schema` and `table_fields`."""
+    """Return the first schema of a table. Raises the errors of `new_table_schema` and `table_fields`."""
     return new_table_schema(
         table_fields(schema),
         partition_keys=_names(partitioned_by),
@@ -43,7 +43,7 @@ def new_schema(
 def column_changes(
     rename: Mapping[str, str], drop: str | Sequence[str], types: Mapping[str, pa.DataType], add: Mapping[str, object]
 ) -> Iterator[SchemaChange]:
-    """Return the changes of columns; dots in names lead to fields of a ROW. Raises as `table_type`."""
+    """Return the changes of columns; dots in names lead to fields of a ROW. Raises the errors of `table_type`."""
     for name, new_name in rename.items():
         yield RenameColumn(_path(name), new_name)
     for name in _names(drop):

@@ -63,7 +63,9 @@ class ThreadExecutor:
         return FoundHere(search, found.filter(pc.invert(pc.is_in(names, value_set=kept))))
 
     def select(self, rows: pa.Table, condition: str) -> list[int]:
-        """Return the numbers of the rows that satisfy an SQL condition on their columns. Raises as `bind`."""
+        """Return the numbers of the rows that satisfy an SQL condition on their columns. Raises the errors of
+        `bind`.
+        """
         numbered = rows.append_column(_ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
         checked = Condition.of(condition, table_fields(rows.schema), None)
         batches = [checked.filter(batch) for batch in numbered.to_batches()]

@@ -110,11 +110,13 @@ class ChangeBatch:
         return self.scan.schema
 
     def to_batches(self) -> pa.RecordBatchReader:
-        """Return the changes as a stream, in the order of their versions. Raises as `TableScan.to_batches`."""
+        """Return the changes as a stream, in the order of their versions. Raises the errors of
+        `TableScan.to_batches`.
+        """
         return self.scan.to_batches_of(self.splits)
 
     def to_arrow(self) -> pa.Table:
-        """Return the changes in memory. Raises as `TableScan.to_batches`."""
+        """Return the changes in memory. Raises the errors of `TableScan.to_batches`."""
         return self.to_batches().read_all()
 
     def acknowledge(self) -> None:

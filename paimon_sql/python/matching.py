@@ -58,7 +58,8 @@ class Pairing:
     def of(on: str | Sequence[str], sides: Sides) -> Pairing:
         """Parse the condition: columns that are equal in both sides, or SQL.
 
-        Raises as `bind`; `ColumnNotFoundError`, `UnsupportedFeatureError` for a condition without an equality.
+        Raises the errors of `bind`; `ColumnNotFoundError`, `UnsupportedFeatureError` for a condition without an
+        equality.
         """
         root = bind(_text(on, sides), sides.fields(TARGET, SOURCE), sides.zone)
         parts = [(part, _equality(part)) for part in conjuncts_of(root)]
@@ -130,7 +131,7 @@ class Matches:
         return places, both
 
     def reachable(self) -> Bound | None:
-        """Return a condition on columns of the target that all its rows with a pair satisfy, None if there is none."""
+        """Return a condition on target columns that every matching target row satisfies, or None if it is unknown."""
         parts = [p for p in map(_reached, self._pairing.equal, self._distinct) if p is not None]
         return condition_of("and", *parts) if len(parts) > 1 else parts[0] if parts else None
 

@@ -55,7 +55,7 @@ class MergeClauses:
 
 
 def merge_rows(table: Table, data: Any, on: str | Sequence[str], given: MergeClauses) -> None:
-    """Merge rows into a table. Raises as `PaimonTable.merge`."""
+    """Merge rows into a table. Raises the errors of `PaimonTable.merge`."""
     check_changed(table, replacing="MERGE INTO")
     if table.store.options[MERGE_SCHEMA]:
         raise UnsupportedFeatureError(
@@ -198,7 +198,7 @@ class _Merge:
         yield from whole.take(int64_array(order)).combine_chunks().to_batches()
 
     def _inserted(self, matches: Matches) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of the source without a pair that a clause inserts."""
+        """Yield the new rows. A clause makes them of source rows that match no row of the table."""
         alone = np.flatnonzero(~matches.matched)
         rows = pa.record_batch({SOURCE: matches.source.take(int64_array(alone))})
         for clause, chosen in self._chosen(self.not_matched, rows):

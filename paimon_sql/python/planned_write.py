@@ -120,7 +120,7 @@ class PlannedWrite:
         """Write rows to files, and return the part to commit. `data` as for `PaimonTable.append`.
 
         All rows of one key must be in one part: if several parts have the key, any of these rows may win. If the write
-        fails, no file is kept. Raises as `PaimonTable.append`, apart from errors of commits.
+        fails, no file is kept. Raises the errors of `PaimonTable.append`, apart from errors of commits.
         """
         given = AssignedRows(self.store, self.fixed).batches(rows_of(data, self.table.schema.fields))
         rows = _by_partition(self.table, RowChecks.of(self.table).passed(given))
@@ -161,7 +161,8 @@ class PlannedWrite:
     def abort(self, parts: Iterable[WrittenPart]) -> None:
         """Delete the files of parts that no process will commit, and that no process commits at this moment.
 
-        Raises `InvalidDataError` as `commit`; `AlreadyCommittedError` if the write was committed, and deletes nothing.
+        Raises `InvalidDataError` for the same parts as `commit`. If the write was committed, raises
+        `AlreadyCommittedError` and deletes nothing.
         """
         messages = self._checked(parts)
         self.table.check_not_made(self.info)
@@ -171,7 +172,8 @@ class PlannedWrite:
         given = list(parts)
         if not all(map(self._is_own, given)):
             raise InvalidDataError(
-                f"A part is not of this write to {self.table.name}: commit the parts of each write by that write."
+                f"A part is not of this write to {self.table.name}: commit or abort each part with the write that made "
+                "it."
             )
         messages = [m for part in given for m in part.messages]
         names = Counter(f.file_name for m in messages for f in m.new_files)

@@ -103,7 +103,7 @@ class QueryLimits:
 
 
 def run_query(catalog: PaimonCatalog, text: str, limits: QueryLimits | None = None) -> pa.Table:
-    """Return the rows of a query. Raises as `PaimonCatalog.sql`."""
+    """Return the rows of a query. Raises the errors of `PaimonCatalog.sql`."""
     query = parsed_query(text)
     duckdb = import_optional("duckdb", "SQL without Spark", "duckdb")
     errors: list[PaimonError] = []

@@ -109,11 +109,11 @@ class ScanSplit:
         return DATA_SPLIT.encode(self.split)
 
     def to_batches(self) -> pa.RecordBatchReader:
-        """Return the rows as a stream of batches. Raises as `TableScan.to_batches`."""
+        """Return the rows as a stream of batches. Raises the errors of `TableScan.to_batches`."""
         return pa.RecordBatchReader.from_batches(self.reader.schema, self.reader.batches(self.split))
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows in memory. Raises as `TableScan.to_batches`."""
+        """Return the rows in memory. Raises the errors of `TableScan.to_batches`."""
         return pa.Table.from_batches(self.reader.batches(self.split), self.reader.schema)
 
 

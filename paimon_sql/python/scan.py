@@ -92,12 +92,14 @@ class TableScan:
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows in memory. Raises as `to_batches`."""
+        """Return the rows in memory. Raises the errors of `to_batches`."""
         return pa.Table.from_batches(self._batches(), self.schema)
 
     def to_pandas(self, **options: Any) -> pd.DataFrame:
-        """Return the rows as a DataFrame of pandas; `options` go to `pyarrow.Table.to_pandas`. Raises as `to_batches`;
-        `InvalidOptionError` for options that do not fit, `UnsupportedFeatureError` if pandas is not installed."""
+        """Return the rows as a DataFrame of pandas; `options` go to `pyarrow.Table.to_pandas`. Raises the errors of
+        `to_batches`; `InvalidOptionError` for options that do not fit, `UnsupportedFeatureError` if pandas is not
+        installed.
+        """
         _imported("pandas", "to_pandas")
         rows = self.to_arrow()
         try:
@@ -113,7 +115,8 @@ class TableScan:
 
     def to_polars(self, *, lazy: bool = False) -> pl.DataFrame | pl.LazyFrame:
         """Return the rows as a DataFrame of Polars. With `lazy`, return a LazyFrame, which reads the columns and rows
-        that its query needs. Raises as `to_batches`; `UnsupportedFeatureError` if Polars is not installed."""
+        that its query needs. Raises the errors of `to_batches`; `UnsupportedFeatureError` if Polars is not installed.
+        """
         polars = _imported("polars", "to_polars")
         found: pl.DataFrame | pl.LazyFrame
         found = polars.scan_pyarrow_dataset(self.to_dataset()) if lazy else polars.from_arrow(self.to_arrow())
@@ -126,7 +129,7 @@ class TableScan:
 
     def count(self) -> int:
         """Return the number of rows: from metadata if it has the number, else by reading as few columns as possible.
-        Raises as `to_batches`."""
+        Raises the errors of `to_batches`."""
         known = self._known_count()
         if known is not None:
             return known if self.limit is None else min(known, self.limit)
@@ -290,7 +293,9 @@ def new_scan(
     limit: int | None,
     latest: Table,
 ) -> TableScan:
-    """Return a scan of a table at a version; `latest` has the table's present columns. Raises as `PaimonTable.scan`."""
+    """Return a scan of a table at a version; `latest` has the table's present columns. Raises the errors of
+    `PaimonTable.scan`.
+    """
     fields = scan_fields(table, derived)
     own = [f.name for f in derived_fields(table.store, derived)]
     chosen = tuple(own if names is None else names)

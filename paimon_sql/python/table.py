@@ -90,7 +90,7 @@ class PaimonTable:
     def load(catalog: Catalog, identifier: Identifier, zone: tzinfo | None) -> PaimonTable:
         """Load a table of a catalog, or a table derived from it; `zone` is the zone of moments without a zone.
 
-        Raises as `PaimonCatalog.table`.
+        Raises the errors of `PaimonCatalog.table`.
         """
         kind_of_rows = (identifier.system_table or "").lower()
         if kind_of_rows and kind_of_rows not in NAMED_TABLES:
@@ -173,7 +173,8 @@ class PaimonTable:
         options: Options | None = None,
     ) -> pa.Table:
         """Return the `k` rows of the latest version with the vectors nearest to `vector`, among those that satisfy
-        `where`. See `TableScan.nearest`, which also searches other versions. Raises as `scan` and `TableScan.nearest`.
+        `where`. See `TableScan.nearest`, which also searches other versions. Raises the errors of `scan` and
+        `TableScan.nearest`.
         """
         return self.scan(columns, where).nearest(column, vector, k, metric, options)
 
@@ -207,8 +208,8 @@ class PaimonTable:
         changelog of the table, or else rows as they were written; two tags of a table with a primary key are compared.
         Open `$binlog` to have an update in one row. Other arguments as for `scan`.
 
-        Raises as `scan`; `SnapshotNotFoundError` if the changes expired, `UnsupportedFeatureError` for other derived
-        tables.
+        Raises the errors of `scan`; `SnapshotNotFoundError` if the changes expired, `UnsupportedFeatureError` for other
+        derived tables.
         """
         given = overridden(given_options(options), options_of_changes(self.inner.store, since, until))
         return self._log.scan(columns, where, limit, given)
@@ -234,11 +235,13 @@ class PaimonTable:
         so many seconds (`math.inf`: never). `options` are options of streams, such as `scan.mode`, `scan.snapshot-id`
         and `read.stream.maxRowsPerTrigger`; `columns` and `where` as for `scan`.
 
-        Raises as `scan` and as `Follower.__next__`; `InvalidNameError`, `InvalidDataError` for a position that is not
-        of this table.
+        Raises the errors of `scan` and `Follower.__next__`; `InvalidNameError`, `InvalidDataError` for a position that
+        is not of this table.
         """
         if consumer is not None and after is not None:
-            raise InvalidOptionError("follow takes either a consumer or a position, because both say where to begin.")
+            raise InvalidOptionError(
+                "follow takes either a consumer or a position, not both: each of them decides where to begin."
+            )
         log = self._log
         given = following_options(self.inner.store, consumer, given_options(options))
         table = self.inner.with_options(given)
@@ -304,7 +307,8 @@ class PaimonTable:
     def delete(self, where: Where, options: Options | None = None) -> None:
         """Delete the rows that satisfy a condition, in one commit; `where` as for `scan`.
 
-        Raises as `scan` and `append`; `UnsupportedFeatureError` for a table with rows that cannot be deleted.
+        Raises the errors of `scan` and `append`; `UnsupportedFeatureError` for a table with rows that cannot be
+        deleted.
         """
         delete_rows(self._written(options), where)
 
@@ -314,7 +318,7 @@ class PaimonTable:
         """Give columns new values in the rows that satisfy a condition (default: all), in one commit.
 
         A text is an SQL expression on the old row, as in `{"amount": "amount * 2", "note": "'checked'"}`; any other
-        value is a constant. Raises as `delete`; `UnsupportedFeatureError` for columns of the primary key.
+        value is a constant. Raises the errors of `delete`; `UnsupportedFeatureError` for columns of the primary key.
         """
         update_rows(self._written(options), assignments, where)
 

@@ -72,7 +72,9 @@ class WrittenTable:
 
 
 def append_rows(target: WrittenTable, data: Any, *, upserts: bool) -> None:
-    """Append rows to a table without a key, or upsert rows into a table with one. Raises as `PaimonTable.append`."""
+    """Append rows to a table without a key, or upsert rows into a table with one. Raises the errors of
+    `PaimonTable.append`.
+    """
     table = target.table
     _check_mergeable(table)
     if upserts is not table.store.has_primary_key:
@@ -86,14 +88,14 @@ def append_rows(target: WrittenTable, data: Any, *, upserts: bool) -> None:
 def overwrite_rows(
     target: WrittenTable, data: Any, partition: Mapping[str, Any] | None, where: Where | None, *, dynamic: bool
 ) -> None:
-    """Replace rows of a table by others. Raises as `PaimonTable.overwrite`."""
+    """Replace rows of a table by others. Raises the errors of `PaimonTable.overwrite`."""
     _write(target, data, *_replaced(target.table, partition, where, dynamic=dynamic))
 
 
 def planned_write(
     table: Table, overwrites: bool, partition: Mapping[str, Any] | None, where: Where | None, *, dynamic: bool
 ) -> PlannedWrite:
-    """Return a write for several processes. Raises as `PaimonTable.plan_write`."""
+    """Return a write for several processes. Raises the errors of `PaimonTable.plan_write`."""
     if not overwrites and (partition is not None or where is not None or dynamic):
         raise InvalidDataError("Only an overwrite replaces rows: pass overwrite=True with partition, where or dynamic.")
     overwrite, fixed = _replaced(table, partition, where, dynamic=dynamic) if overwrites else (None, {})
@@ -107,7 +109,10 @@ def _replaced(
 ) -> tuple[Overwrite, dict[str, pa.Scalar]]:
     """Return the rows that an overwrite replaces, and the values of partition columns in all new rows."""
     if sum((partition is not None, where is not None, dynamic)) > 1:
-        raise InvalidDataError("An overwrite replaces either a partition, a condition, or the partitions of the rows.")
+        raise InvalidDataError(
+            "An overwrite replaces either one partition, or the rows of a condition, or the partitions of the new "
+            "rows: give only one of these arguments."
+        )
     if partition is not None:
         fixed = _partition_values(table, partition)
         known = {name: _internal(value) for name, value in fixed.items()}
@@ -119,7 +124,7 @@ def _replaced(
 
 
 def delete_rows(table: Table, where: Where) -> None:
-    """Delete the rows that satisfy a condition. Raises as `PaimonTable.delete`."""
+    """Delete the rows that satisfy a condition. Raises the errors of `PaimonTable.delete`."""
     check_changed(table, replacing=None)
     check_deletable(table.store, table.hides_rows)
     condition = Condition.of(where, table.schema.fields, table.store.zone)
@@ -134,7 +139,7 @@ def delete_rows(table: Table, where: Where) -> None:
 
 
 def update_rows(table: Table, assignments: Mapping[str, Any], where: Where | None) -> None:
-    """Give rows that satisfy a condition other values. Raises as `PaimonTable.update`."""
+    """Give rows that satisfy a condition other values. Raises the errors of `PaimonTable.update`."""
     check_changed(table, replacing="UPDATE")
     fields = table.schema.fields
     computed = {c.column: c for c in (computed_value(table, n, value, fields) for n, value in assignments.items())}

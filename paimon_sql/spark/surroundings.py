@@ -46,7 +46,7 @@ def _collected(context: SparkContext, tasks: int) -> list[tuple[str, str, str, t
 
 
 def failed_job(message: str, python: str) -> SetupFinding:
-    """Return what follows from the error of the job."""
+    """Return the findings that explain the error of the job."""
     message = without_secrets(message)
     other = _OTHER_PYTHON.search(message)
     causes = _CAUSE.findall(message)

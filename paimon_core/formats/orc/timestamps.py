@@ -54,7 +54,7 @@ _SETTLED = fixed_array(np.array([94_694_400_000]), pa.timestamp("ms"))[0]
 
 
 def times_as_numbers(source: pa.NativeFile, tail: OrcTail, index: int) -> ReplacedFooterFile:
-    """Return the ORC file with numbers as columns of times and without a time zone, for readers of one stripe."""
+    """Return the ORC file with its times as numbers and without a time zone, for readers of one stripe."""
     stripe = tail.stripes[index]
     footer = stored(tail.codec, tail.block_size, _in_utc(read_stripe_footer(source, tail, stripe)))
     return ReplacedFooterFile(source, stripe.footer_start, footer + _tail_of_numbers(tail, index, len(footer)))
@@ -214,7 +214,7 @@ def _in_utc(footer: bytes) -> bytes:
 
 
 def _replaced(message: bytes, value: bytes, offset: int, other: bytes) -> bytes:
-    """Return a message with a value replaced by other bytes, and the value's length before it adapted."""
+    """Return a message in which other bytes replace a value, and their length replaces its length."""
     start, end = offset - len(encode_varint(len(value))), offset + len(value)
     return message[:start] + encode_varint(len(other)) + other + message[end:]
 

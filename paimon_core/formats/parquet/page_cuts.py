@@ -71,7 +71,7 @@ class PagesOfGroup:
             return all(p is not None and p.starts == self.starts for p in places)
 
     def bounds(self, name: str) -> list[tuple[object, object]] | None:
-        """Return the least and the largest value in each page of a column, None for an unknown one.
+        """Return the least and the largest value in each page of a column, or None for a page of NULLs.
 
         The values have the form of a footer's statistics. Return None if the column has no bounds, or has other pages.
         Raises `ValueError`."""
@@ -94,8 +94,10 @@ class PagesOfGroup:
             ]
 
     def cut(self, names: Sequence[str], run: tuple[int, int]) -> pa.Buffer | None:
-        """Return the rows of a run of pages as a file with these columns, or None if pages of one of them begin in
-        other rows, or have no index. Raises `ValueError` for pages that differ from their index."""
+        """Return a file with these columns and the rows of a run of pages.
+
+        Return None if a column has no index, or if its pages begin in other rows. Raises `ValueError` for pages that
+        differ from their index."""
         first, behind = run
         wanted = [end - start for start, end in zip(self.starts[first:behind], self.starts[first + 1 :], strict=False)]
         source, parts, size, chunks = self.footer.source, [MAGIC], len(MAGIC), list[_CutChunk]()
@@ -136,7 +138,7 @@ class _Places:
 
 
 def pages_of_group(footer: CheckedFooter, group: int, name: str) -> PagesOfGroup | None:
-    """Return the pages of a row group, as they are in one column; None if it has no index, or only one page.
+    """Return the pages of a row group by one of its columns; None if this column has no index, or only one page.
 
     Raises `ValueError` for a damaged index."""
     flat = footer.footer.flat
@@ -147,7 +149,9 @@ def pages_of_group(footer: CheckedFooter, group: int, name: str) -> PagesOfGroup
 
 
 def _places(footer: CheckedFooter, chunk: Chunk | None) -> _Places | None:
-    """Return the pages of a column, None without an index, or with one of another form. Raises `ValueError`."""
+    """Return the pages of a column, or None if they cannot be cut: without an index, with gaps, or without rows.
+
+    Raises `ValueError` for an index that differs from the column."""
     if chunk is None or not 0 < chunk.offsets[1] <= _LARGEST:
         return None
     index = bytes_at(footer.source, *chunk.offsets)

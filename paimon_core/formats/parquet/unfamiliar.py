@@ -51,7 +51,9 @@ def _unfamiliar_form(io: FileIO, path: str) -> str | None:
 
 
 def _unfamiliar_footer(source: pa.NativeFile) -> str | None:
-    """Return what is unfamiliar in a footer, None if nothing is. Raises `ValueError` for a footer that is not whole."""
+    """Return the unfamiliar part of a footer, or None if the footer is familiar. Raises `ValueError` for a footer that
+    is not whole.
+    """
     read_footer(source)
     try:
         source.seek(0)

@@ -107,7 +107,9 @@ def variant_columns(fields: Sequence[DataField], options: TableOptions, first_ro
 
 
 def given_shapes(options: TableOptions) -> dict[str, DataType] | None:
-    """Return the shapes of columns that the table's option names, None without it. Raises `InvalidOptionError`."""
+    """Return the shapes of columns that the table's option names, or None if the option is not set. Raises
+    `InvalidOptionError`.
+    """
     text = options[VARIANT_SHREDDING_SCHEMA]
     if not text.strip():
         return None

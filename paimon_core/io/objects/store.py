@@ -482,9 +482,9 @@ def _status(path: str, found: Mapping[str, Any]) -> FileStatus:
 
 
 def _tag(found: Mapping[str, Any]) -> str | None:
-    """Return the tag of an object's content, or None if the storage has none.
+    """Return the ETag of an object's content, or None if the storage has no ETags.
 
-    Azure quotes tags of objects, but not in lists. A weak tag does not identify the bytes.
+    Azure quotes the ETags of objects, but not in lists. A weak ETag does not identify the bytes.
     """
     tag = (found["e_tag"] or "").strip('"')
     return None if not tag or tag.startswith("W/") else tag

@@ -90,7 +90,7 @@ def is_incremental(options: Mapping[str, str]) -> bool:
 
 
 def increment_of_options(store: TableStore, zone: tzinfo | None = None) -> Increment | None:
-    """Return the changes that the `incremental-*` options select, or None without these options.
+    """Return the changes that the `incremental-*` options select, or None if no such option is set.
 
     `zone` is the time zone of wall clock times in options. Raises `InvalidOptionError`, `SnapshotNotFoundError`.
     """

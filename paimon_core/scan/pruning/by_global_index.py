@@ -73,7 +73,7 @@ class _Columns:
     pool: ThreadPoolExecutor
 
     def find(self, name: str) -> IndexedColumn[RowIds] | None:
-        """The indexes of a column, or None without indexes."""
+        """Return the indexes of a column, or None if the column has no index."""
         if name not in self._found:
             field = self.store.schema.field_by_name.get(name)
             self._found[name] = None if field is None else self._indexed(field)

@@ -1,3 +1,3 @@
-"""Streams: where a repeated reader of a table starts, and what its next batch has.
+"""Streams: the start of a repeated reader of a table, and the content of its next batch.
 
 This folder does not depend on an engine."""

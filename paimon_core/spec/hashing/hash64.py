@@ -23,9 +23,9 @@ _STRIPE = 32
 
 
 def xxh64(words: Words, lengths: NDArray[np.int64]) -> Words:
-    """Return the hashes of byte strings: zero-padded little-endian words, shape (rows, words), and their lengths in
-    bytes.
-    """
+    """Return the hash of each byte string.
+
+    `words` has the strings as zero-padded little-endian words, shape (rows, words); `lengths` are in bytes."""
     with np.errstate(over="ignore"):
         stripes = lengths // _STRIPE
         mixed = _stripes(words, stripes) + lengths.astype(np.uint64)

@@ -118,7 +118,8 @@ class EvolvedFiles:
             yield from BucketFiles(self.store, self.bucket_dir, tuple(fields), selection=selection).read([piece.file])
 
     def _missing(self, column: pa.Field, count: int) -> pa.Array:
-        """Return a column that no file has. Files of changed columns lack the partition columns."""
+        """Return a column that no file has: the value of a partition column, or NULL. Files of changed columns have
+        no partition columns."""
         keys, default = self.store.schema.partition_fields, self.store.options[PARTITION_DEFAULT_NAME]
         value = partition_value(keys, self.bucket_dir, default, column.name)
         return missing_column(value, count, column.type)

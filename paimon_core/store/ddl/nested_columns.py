@@ -82,8 +82,8 @@ def index_of(siblings: Fields, name: str) -> int:
 def _edit_below(field: DataField, path: Path, edit: Callable[[Fields], Fields]) -> DataType:
     if isinstance(field.type, VectorType):
         raise InvalidSchemaError(
-            f"Column {field.name!r} cannot become a VECTOR of other elements: it is a {field.type.sql()}, as its files "
-            "are. Add another column, and copy the values."
+            f"Column {field.name!r} cannot become a VECTOR of other elements: its files contain {field.type.sql()} "
+            "values. Add another column, and copy the values."
         )
     parts = children(field.type)
     if not parts:

@@ -212,7 +212,10 @@ def _check_keys(schema: TableSchema) -> None:
         _check_unique(f"{kind} column", keys)
         for field in schema.select(keys):
             if field.type.kind in NESTED_KINDS:
-                raise InvalidSchemaError(f"{kind} column {field.name!r} cannot be of type {field.type.sql()}.")
+                raise InvalidSchemaError(
+                    f"{kind} column {field.name!r} cannot be of type {field.type.sql()}: keys cannot be nested. Choose "
+                    "another column."
+                )
     if schema.primary_keys and set(schema.primary_keys) == set(schema.partition_keys):
         raise InvalidSchemaError(
             f"The primary key ({', '.join(schema.primary_keys)}) has only partition columns, so each partition would "
@@ -246,13 +249,17 @@ def _check_bucket(schema: TableSchema, options: TableOptions, keyless: bool) -> 
                 "Cannot define 'bucket-key' with 'bucket' = '-1': remove 'bucket-key' or give a number of buckets."
             )
         if clusters and schema.primary_keys:
-            raise InvalidOptionError(f"Option '{CLUSTERING_INCREMENTAL.key}' is for tables without a primary key.")
+            raise InvalidOptionError(
+                f"Option '{CLUSTERING_INCREMENTAL.key}' is for tables without a primary key: remove it."
+            )
         _named(schema, CLUSTERING_COLUMNS.key, columns)
         if clusters and not columns:
-            raise InvalidOptionError(f"Option '{CLUSTERING_INCREMENTAL.key}' needs '{CLUSTERING_COLUMNS.key}'.")
+            raise InvalidOptionError(
+                f"Option '{CLUSTERING_INCREMENTAL.key}' needs '{CLUSTERING_COLUMNS.key}': set both, or none."
+            )
         if not schema.primary_keys and DELTA_COMMITS in options:
             raise InvalidOptionError(
-                f"Option '{DELTA_COMMITS.key}' does not go with an append table without buckets: remove it."
+                f"Option '{DELTA_COMMITS.key}' has no effect in an append table without buckets: remove it."
             )
         return
     if clusters:
@@ -265,7 +272,10 @@ def _check_bucket(schema: TableSchema, options: TableOptions, keyless: bool) -> 
         )
     for field in _named(schema, "bucket-key", keys):
         if field.type.kind in NESTED_KINDS:
-            raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r} of type {field.type.sql()}.")
+            raise InvalidOptionError(
+                f"Option 'bucket-key' cannot name {field.name!r} of type {field.type.sql()}: bucket keys cannot be "
+                "nested. Name another column."
+            )
         if field.name in schema.partition_keys:
             raise InvalidOptionError(f"Option 'bucket-key' cannot name {field.name!r}: it is a partition column.")
         if schema.primary_keys and field.name not in schema.primary_keys:
@@ -294,7 +304,9 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
             f"({', '.join(schema.partition_keys)})."
         )
     if columns and options[MERGE_ENGINE] == "first-row":
-        raise InvalidOptionError("Option 'sequence.field' does not go with 'merge-engine' = 'first-row': remove one.")
+        raise InvalidOptionError(
+            "Option 'sequence.field' cannot be set with 'merge-engine' = 'first-row': remove one of them."
+        )
     if not schema.primary_keys and MERGE_ENGINE in options and options[MERGE_ENGINE] != "deduplicate":
         raise InvalidOptionError("Option 'merge-engine' needs a primary key: define one, or remove the option.")
 
@@ -303,11 +315,14 @@ def _check_upsert_key(schema: TableSchema, options: TableOptions) -> None:
     keys = options[UPSERT_KEY]
     for field in _named(schema, UPSERT_KEY.key, keys):
         if field.type.kind in NESTED_KINDS:
-            raise InvalidOptionError(f"Option 'upsert-key' cannot name {field.name!r} of type {field.type.sql()}.")
+            raise InvalidOptionError(
+                f"Option 'upsert-key' cannot name {field.name!r} of type {field.type.sql()}: keys cannot be nested. "
+                "Name another column."
+            )
     if keys and schema.primary_keys:
         raise InvalidOptionError(
-            f"Option 'upsert-key' ({', '.join(keys)}) does not go with a primary key "
-            f"({', '.join(schema.primary_keys)}): remove one."
+            f"Option 'upsert-key' ({', '.join(keys)}) is for tables without a primary key, and "
+            f"this table has one ({', '.join(schema.primary_keys)}): remove one of them."
         )
 
 
@@ -347,7 +362,8 @@ def _check_changelog(schema: TableSchema, options: TableOptions) -> None:
         )
     if first_row and options[DELETION_VECTORS]:
         raise InvalidOptionError(
-            "Option 'deletion-vectors.enabled' does not go with 'merge-engine' = 'first-row', which does not use it."
+            "Option 'deletion-vectors.enabled' cannot be 'true' with 'merge-engine' = 'first-row': this engine "
+            "keeps the first row of a key and marks no rows as deleted. Remove the option."
         )
 
 
@@ -371,7 +387,7 @@ def _check_row_tracking(schema: TableSchema, options: TableOptions) -> None:
         )
     if options[DATA_EVOLUTION] and options[CLUSTERING_INCREMENTAL]:
         raise InvalidOptionError(
-            f"Option '{CLUSTERING_INCREMENTAL.key}' does not go with '{DATA_EVOLUTION.key}' = 'true': remove one."
+            f"Option '{CLUSTERING_INCREMENTAL.key}' cannot be set with '{DATA_EVOLUTION.key}' = 'true': remove one."
         )
 
 

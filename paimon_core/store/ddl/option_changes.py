@@ -52,7 +52,10 @@ def check_option_set(schema: TableSchema, key: str, value: str, *, has_snapshots
             f"'{DELETION_VECTORS_MODIFIABLE.key}' = 'true' to allow it."
         )
     if change_of(key) is Change.ONE_WAY and _is_true(schema, key) and value.strip().lower() == "false":
-        raise InvalidOptionError(f"Option {key!r} cannot be disabled again: rows written meanwhile were left out.")
+        raise InvalidOptionError(
+            f"Option {key!r} cannot be disabled again: the table lacks the rows that writers ignored meanwhile. "
+            "Create another table."
+        )
 
 
 def check_option_removed(schema: TableSchema, key: str, *, has_snapshots: bool = True) -> None:
@@ -60,7 +63,9 @@ def check_option_removed(schema: TableSchema, key: str, *, has_snapshots: bool =
     if _is_fixed(key, has_snapshots) or (has_snapshots and key == BUCKET.key):
         is_key = dict(zip(KEY_OPTIONS, (schema.primary_keys, schema.partition_keys), strict=True)).get(key)
         if key in schema.options or is_key:
-            raise InvalidOptionError(f"Option {key!r} cannot be removed after the table was created.")
+            raise InvalidOptionError(
+                f"Option {key!r} cannot be removed after the table was created: create another table."
+            )
     if key == DELETION_VECTORS.key and key in schema.options:
         check_option_set(schema, key, "false", has_snapshots=has_snapshots)
 

@@ -187,7 +187,8 @@ def _add(schema: TableSchema, change: AddColumn) -> TableSchema:
     name = change.path[-1]
     if not change.type.nullable:
         raise InvalidSchemaError(
-            f"Column {_dotted(change.path)} cannot be added as NOT NULL: rows that exist have NULL in it."
+            f"Column {_dotted(change.path)} cannot be added as NOT NULL: existing rows have NULL in it. Add "
+            "it without NOT NULL."
         )
     first_id = max(schema.highest_field_id, highest_field_id(schema.fields)) + 1
     draft = DataField(id=first_id, name=name, type=change.type, description=change.comment)
@@ -247,7 +248,9 @@ def _without(siblings: Fields, path: Path) -> Fields:
     _, others = without_field(siblings, path[-1])
     # A table may be without columns for a moment: REPLACE COLUMNS adds its new columns later.
     if not others and len(path) > 1:
-        raise InvalidSchemaError(f"Column {_dotted(path)} cannot be dropped: it is the only one in its struct.")
+        raise InvalidSchemaError(
+            f"Column {_dotted(path)} cannot be dropped: it is the only field of its struct. Drop the struct."
+        )
     return others
 
 
@@ -286,7 +289,7 @@ def _check_nullability(schema: TableSchema, field: DataField, path: Path, nullab
         _check_not_key(schema, path, "made nullable", schema.primary_keys)
     elif field.type.nullable and TableOptions(schema.options)[NO_NULL_TO_NOT_NULL]:
         raise InvalidSchemaError(
-            f"Column {_dotted(path)} cannot become NOT NULL: rows that exist may have NULL in it. To change it all the "
+            f"Column {_dotted(path)} cannot become NOT NULL: existing rows may have NULL in it. To change it all the "
             f"same, set '{NO_NULL_TO_NOT_NULL.key}' = 'false'."
         )
 

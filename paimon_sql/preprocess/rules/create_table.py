@@ -47,7 +47,7 @@ class Clauses:
 
 
 def create_table(cursor: Cursor) -> list[Edit]:
-    """Return the edits of a CREATE or REPLACE TABLE; none if it has no syntax of Flink."""
+    """Return the edits of a CREATE or REPLACE TABLE. A statement without syntax of Flink needs no edits."""
     _refuse_temporary(cursor)
     if not _take_header(cursor):
         return []

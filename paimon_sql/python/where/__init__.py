@@ -1,4 +1,4 @@
-"""Conditions in SQL as Spark reads them, over Arrow columns: what a scan's `where` says.
+"""Conditions in SQL as Spark reads them, over Arrow columns: the `where` of a scan.
 
 bound       the tree of a condition: frozen nodes with types
 coercion    the type that Spark compares and computes values in

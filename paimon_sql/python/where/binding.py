@@ -116,7 +116,7 @@ def bind(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Bound:
 
 
 def bind_value(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Bound:
-    """Return the tree of an expression of any type. Raises as `bind`."""
+    """Return the tree of an expression of any type. Raises the errors of `bind`."""
     try:
         tokens = sqlglot.tokenize(text, read="spark")
         parsed = sqlglot.parse_one(_with_quotes(text, tokens), read="spark")

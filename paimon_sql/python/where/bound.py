@@ -1,4 +1,4 @@
-"""The tree of a condition: each node has the name of what it computes, its type, and its parts."""
+"""The tree of a condition: each node has the name of its operation, its type, and its parts."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Condition:
     def of(where: Where, fields: Sequence[DataField], zone: tzinfo | None) -> Condition:
         """Return a condition on columns: SQL, or an expression of `pyarrow.compute`.
 
-        Raises as `bind`, or as `bind_expression`; `InvalidOptionError` for another object."""
+        Raises the errors of `bind` or `bind_expression`; `InvalidOptionError` for an object of another class."""
         if not isinstance(where, str):
             return Condition(str(where), bind_expression(where, fields), zone)
         text, found = where, bind_simple(where, fields, zone)
@@ -53,7 +53,7 @@ class Condition:
         return frozenset(n.value for n in nodes(self.root) if n.name == COLUMN)
 
     def pushed(self, fields: Mapping[str, DataField]) -> list[tuple[Bound, Predicate | None]]:
-        """The conjuncts, each with the predicate that prunes files by it, None if there is none."""
+        """Return the conjuncts. Each comes with its predicate for pruning files, or None if it prunes nothing."""
         return [(part, pushed_predicate(part, fields)) for part in conjuncts_of(self.root)]
 
     def filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -76,7 +76,7 @@ class Computed:
 
     @staticmethod
     def of(column: str, text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Computed:
-        """Parse an expression on columns. Raises as `bind`."""
+        """Parse an expression on columns. Raises the errors of `bind`."""
         return Computed(column, bind_value(text, fields, zone), zone)
 
     @property

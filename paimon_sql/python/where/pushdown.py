@@ -16,7 +16,7 @@ _MICROSECONDS = 6
 
 
 def pushed_predicate(node: Bound, fields: Mapping[str, DataField]) -> Predicate | None:
-    """Return the predicate of a conjunct, None for one that prunes nothing. `fields` are the table's columns."""
+    """Return the predicate of a conjunct, or None if the conjunct prunes nothing. `fields` are the table's columns."""
     named = {n.value for n in nodes(node) if n.name == COLUMN}
     if not named or not all(name in fields and _prunes(fields[name]) for name in named):
         return None

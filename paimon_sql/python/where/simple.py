@@ -35,7 +35,7 @@ _WORDS = frozenset(
 
 
 def bind_simple(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> Bound | None:
-    """Return the tree of a simple condition, None for another text. Raises as `bind`."""
+    """Return the tree of a condition, or None if it is not simple. Raises the errors of `bind`."""
     found = list(_parts(text, frozenset(f.name for f in fields)))
     parts = [part for part in found if part is not None]
     if not parts or len(parts) < len(found):
@@ -46,7 +46,7 @@ def bind_simple(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> 
 
 
 def _parts(text: str, names: frozenset[str]) -> Iterator[re.Match[str] | None]:
-    """Yield the parts that AND joins, and None where the text is not simple."""
+    """Yield the parts that AND joins; yield None for a part that is not simple."""
     place = 0
     while place < len(text):
         found = _PART.match(text, place)

@@ -40,7 +40,7 @@ Tab = Callable[[PaimonTable, PageCall], Html]
 
 
 def table_page(catalog: PaimonCatalog, call: PageCall) -> Page:
-    """Show a table: the third name in the address is the kind of page. Raises as `PaimonCatalog.table`."""
+    """Show a table: the third name in the address is the kind of page. Raises the errors of `PaimonCatalog.table`."""
     database, name, *rest = call.names
     current = rest[0] if rest else TABS[0]
     if current not in _TABS:

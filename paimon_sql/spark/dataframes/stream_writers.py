@@ -97,7 +97,7 @@ def stored_stream(registry: CatalogRegistry, plan: JavaObject, sink: NamedSink) 
     """Return the statement of a stream that another client than PySpark starts, with its rows as `toTable` writes them.
     Return the statement itself if its table is not a Paimon table.
 
-    Raises as `_check_table`. The options of the client's writer are not known here.
+    Raises the errors of `_check_table`. The options of the client's writer are not known here.
     """
     found = registry.target(registry.find(sink.table))
     table = None if found is None else _table(registry, found, ".".join(sink.table.parts), {})

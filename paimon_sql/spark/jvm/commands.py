@@ -146,7 +146,7 @@ def with_target(jvm: Jvm, write: _Rows, target: JavaObject, query: JavaObject) -
 
 
 def with_sink(jvm: Jvm, plan: JavaObject, table: Any, rows: JavaObject) -> JavaObject:
-    """Return the statement of a stream with other rows into another object of its table."""
+    """Return the statement of a stream with another query and another object for its table."""
     return with_elements(jvm, plan, sink=jvm.fronted(table), inputQuery=rows)
 
 

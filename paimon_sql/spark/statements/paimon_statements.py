@@ -114,7 +114,7 @@ class PaimonStatementRunner:
             if place is None:
                 raise UnsupportedFeatureError(
                     f"{'.'.join(statement.database) or 'The current database'} is in no Paimon catalog of this "
-                    "session, and materialized tables are only there."
+                    "session, and only Paimon catalogs have materialized tables: name a database of such a catalog."
                 )
             return MaterializedTables(self.session, place[0]).names(place[1], statement.pattern)
         catalog, identifier = self._table(statement.table)
@@ -148,8 +148,8 @@ class PaimonStatementRunner:
         if found is None:
             spelled = ".".join(map(quoted_name, name))
             raise UnsupportedFeatureError(
-                f"{spelled} is in no Paimon catalog of this session: tags, MODIFY, CHECK, COPY INTO "
-                "and materialized tables are for Paimon's."
+                f"{spelled} is in no Paimon catalog of this session: only Paimon tables have tags, MODIFY, CHECK, "
+                "COPY INTO and materialized tables. Name a table of such a catalog."
             )
         return found
 

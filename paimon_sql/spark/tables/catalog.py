@@ -229,7 +229,9 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         except _NOT_THERE as e:
             raise no_such_table(self.jvm, e) from e
         if ours.system_table is not None or _is_of_files(table):
-            raise UnsupportedFeatureError(f"{ours} has no changes: only tables with snapshots have them.")
+            raise UnsupportedFeatureError(
+                f"{ours} has no changes: only tables with snapshots have changes. SELECT its rows."
+            )
         name = f"{self.catalog_name}.{ours}"
         return PaimonChangelog(self.jvm, self.session, name, table, change_range(context))
 

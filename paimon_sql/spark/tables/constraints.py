@@ -44,7 +44,7 @@ def defined_constraints(
 def defined_constraint(
     session: SessionBridge, fields: Sequence[DataField], constraint: Constraint, about: str = ""
 ) -> Constraint:
-    """Return a constraint as `defined_constraints` does. `about` is what errors call it."""
+    """Return a constraint as `defined_constraints` does. `about` is the name of the constraint in errors."""
     about = about or f"Constraint {constraint.name!r}, {constraint.sql},"
     if constraint.kind is not ConstraintKind.CHECK:
         known_as = session.known_as
@@ -93,8 +93,8 @@ def _change(session: SessionBridge, table: Table, change: Any) -> SchemaChange |
 
 
 def new_constraint(session: SessionBridge, table: Table, constraint: Constraint) -> tuple[Constraint, SetOption]:
-    """Return a constraint with its columns, and the schema change that adds it. Raises as `defined_constraints`, and
-    `InvalidOptionError` for a name that another constraint has.
+    """Return a constraint with its columns, and the schema change that adds it. Raises the errors of
+    `defined_constraints`, and `InvalidOptionError` for a name that another constraint has.
     """
     options = table.schema.options
     check_constraint_set(options, constraint_key(options, constraint.name) or constraint.key)

@@ -185,7 +185,7 @@ def schema_like(
     statement names a type (USING, `names_type`) that turns a Paimon table into a format table, or the reverse, no
     options are copied: they do not apply to the other kind of table.
 
-    Raises as `new_table_schema`.
+    Raises the errors of `new_table_schema`.
     """
     other_type = names_type and is_format_table(given) != is_format_table(source.options)
     copies_options = not other_type and "options" not in excluded

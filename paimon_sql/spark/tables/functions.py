@@ -61,7 +61,7 @@ def usage_of(name: str) -> str:
 
 
 def system_function(jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_name: str, name: str) -> Any:
-    """Return a function of `sys` in the form that Spark's analyzer takes. Raises as `check_function` does."""
+    """Return a function of `sys` in the form that Spark's analyzer takes. Raises the errors of `check_function`."""
     known = check_function(name)
     if known == BLOB_VIEW:
         find = partial(_named_table, session, catalog, catalog_name, known)

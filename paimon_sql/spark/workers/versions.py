@@ -61,7 +61,9 @@ def versions_here(_: Iterable[int] = ()) -> Iterator[tuple[str, str, str, tuple[
 
 
 def compare_versions(driver: PythonVersions, workers: Sequence[PythonVersions]) -> list[SetupFinding]:
-    """Return what follows from the versions of executors. It names one executor of those with the same versions."""
+    """Return the findings about the versions of executors. Each finding names one executor of those with the same
+    versions.
+    """
     found = []
     own = dict(driver.packages)
     for worker in {(w.python, w.path, w.packages): w for w in workers}.values():

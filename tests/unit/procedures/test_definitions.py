@@ -126,7 +126,7 @@ def test_dialects_of_a_view(calls: Calls) -> None:
     assert alter("update", query="SELECT 3") == {"spark": "SELECT 3", "flink": "SELECT 2"}
     assert alter("drop", engine="flink") == {"spark": "SELECT 3"}
     for arguments, kind, says in (
-        ({"action": "add", "query": "x"}, InvalidOptionError, "The view default.v has the dialect 'spark'"),
+        ({"action": "add", "query": "x"}, InvalidOptionError, "The view default.v already has the dialect 'spark'"),
         ({"action": "add", "engine": "flink", "query": " "}, InvalidOptionError, "query is missing"),
         ({"action": "drop", "engine": "flink"}, ViewNotFoundError, "default.v has no dialect 'flink'; it has spark"),
         ({"action": "what"}, InvalidOptionError, "action cannot be 'what': use one of add, update, drop"),

@@ -1,7 +1,7 @@
 """Options of a query that change the columns of a table: versions, branches, changes.
 
-Spark 4.3 passes them to the catalog when it loads the table. Before 4.3 they are part of the name that Spark loads the
-table by; the table that it gets has its own name nevertheless.
+Spark 4.3 passes them to the catalog when it loads the table. Before 4.3 they are part of the name by which
+Spark loads the table; the loaded table still has its own name.
 """
 
 from __future__ import annotations

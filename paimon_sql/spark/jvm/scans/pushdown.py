@@ -106,7 +106,9 @@ _VARIANT = "__VARIANT_METADATA_KEY"
 
 
 def read_extractions(extractions: JavaArray) -> list[tuple[tuple[str, ...], str]]:
-    """Return the column, with fields of ROWs, and the path of what Spark extracts from VARIANTs; `$` is the value."""
+    """Return each column, with fields of ROWs, and the path that Spark extracts from its VARIANT; `$` is the whole
+    value.
+    """
     found = list[tuple[tuple[str, ...], str]]()
     for extraction in extractions:
         about = json.loads(extraction.metadata().json())
