@@ -97,6 +97,8 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/spark/test_text_search.py::test_texts_that_match": WHOLE,
     # a millisecond each
     "tests/spark/test_preprocess_parses.py": Choice(cases=2, of=2),
+    # a browser loads a dozen pages for each width, and the keys go through each page
+    "tests/unit/server/ui/test_browser.py": Choice(cases=4),
     # histories and models, without a JVM
     "tests/unit/catalog/privileges/test_catalog.py": Choice(of=2),
     "tests/unit/io/objects/test_store.py": Choice(of=2),
