@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,6 +104,15 @@ def test_table_functions(session: Any) -> None:
     session.sql("DROP FUNCTION above")
     with pytest.raises(PySparkException, match=r"(?i)above|table-valued functions"):
         session.sql("SELECT * FROM above(1)").collect()
+
+
+def test_functions_of_columns_print_no_warnings(spark: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        query = (
+            "SELECT paimon.sys.descriptor_to_string(paimon.sys.path_to_descriptor(CAST(id AS STRING))) FROM range(2)"
+        )
+        assert [text.count("uri") for (text,) in rows(spark, query)] == [1, 1]
 
 
 def test_names_are_those_of_the_definition(session: Any) -> None:

@@ -15,8 +15,9 @@ import pyarrow as pa
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError
 from pyspark.errors.exceptions.captured import CapturedException
-from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
+from pyspark.sql.udf import UserDefinedFunction
+from pyspark.util import PythonEvalType
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
@@ -281,10 +282,12 @@ _PANDAS = Variant.of("of Pandas", python("pyspark.sql.functions", "pandas_udf"))
 def column_udf(jvm: Jvm, function: Callable[..., pa.Array], takes: Sequence[DataType], result: DataType) -> Any:
     """Return a function of Columns that calls `function` with Arrow arrays of Spark's types `takes`. Workers unpickle
     `function` by its name. The variant of Pandas needs Pandas on the workers."""
+    # `arrow_udf` and `pandas_udf` make the same object, and print a warning for a function without type hints
     if jvm.variant(column_udf) is _ARROW:
-        return F.arrow_udf(function, result, F.ArrowUDFType.SCALAR)
+        return UserDefinedFunction(function, result, evalType=PythonEvalType.SQL_SCALAR_ARROW_UDF)
     types = arrow_schema(StructType([StructField(f"c{i}", t) for i, t in enumerate(takes)])).types
-    return F.pandas_udf(partial(_of_series, function, types), result, F.PandasUDFType.SCALAR)
+    of_series = partial(_of_series, function, types)
+    return UserDefinedFunction(of_series, result, evalType=PythonEvalType.SQL_SCALAR_PANDAS_UDF)
 
 
 def _of_series(function: Callable[..., pa.Array], types: Sequence[pa.DataType], *series: Any) -> Any:
