@@ -95,5 +95,7 @@ def _fail(report: object, error: Exception) -> NoReturn:
     text = " ".join(f"{error or type(error).__name__}".split())
     if isinstance(error, ImportError):
         text = f"{text}. Install the package with its dependencies: {sys.executable} -m pip install paimon-sql"
-    print(f"failed {text}", file=report, flush=True)  # type: ignore[call-overload]
-    os._exit(1)
+    try:
+        print(f"failed {text}", file=report, flush=True)  # type: ignore[call-overload]
+    finally:  # the driver may have ended, and threads wait for it
+        os._exit(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -112,3 +113,15 @@ def test_a_driver_that_cannot_be_reached_is_reported_in_one_line_without_the_sec
     assert done.returncode == 1
     assert done.stdout.startswith("failed ") and done.stdout.count("\n") == 1
     assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_python_ends_if_nobody_reads_its_report() -> None:
+    """A driver that was killed reads nothing, and a thread that waits for it does not keep the process."""
+    waits = "import threading\nthreading.Thread(target=threading.Event().wait).start()\n"
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        done = subprocess.run(
+            [sys.executable, "-c", waits + bootstrap()], input=b"0\n", stdout=closed, timeout=PATIENCE, check=False
+        )
+    assert done.returncode == 1
