@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from tests.support.comparison import cells
+from tests.support.printed_errors import without_echo
 from tests.support.spark_versions import spark_minor
 
 pytestmark = pytest.mark.spark
@@ -26,14 +27,6 @@ HERE = Path(__file__).parent
 NOT_YET = frozenset((HERE / "not_yet.txt").read_text().split())
 _YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CASES = {c["id"]: c for f in sorted((HERE / "cases").glob("*.yaml")) for c in yaml.load(f.read_text("utf-8"), _YAML)}
-# what Spark adds around a message: classes, frames, the plan, the statement
-_ECHO = re.compile(
-    r"\n?== SQL.*|; line \d+ pos \d+;?\n.*|\nJVM stacktrace:.*|\[INTERNAL_ERROR\].*?SQLSTATE: XX000"
-    r"|\b(?:\w+\.)+[\w$]+(?:Exception|Error)\b:?|(?<=\n)\s+at [^\n]*",
-    re.DOTALL,
-)
-
-
 NOT_BEFORE = dict(line.split() for line in (HERE / "not_before.txt").read_text().splitlines() if line)
 
 
@@ -60,7 +53,7 @@ def run_case(spark: Any, files: Path, case_id: str) -> None:
         if "error" in step:
             with pytest.raises(Exception) as raised:  # the message is what counts
                 spark.sql(text).collect()
-            message = _ECHO.sub("", str(raised.value)).strip()
+            message = without_echo(str(raised.value))
             assert message, where
             assert re.search(step["error"], message, re.IGNORECASE | re.DOTALL), f"{where}\n{message}"
             continue

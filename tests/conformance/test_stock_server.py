@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from tests.conformance.test_conformance import marked_cases
-from tests.support.jvm_programs import JAR, SPARK_HOME, Programs, programs_in
+from tests.support.jvm_programs import SPARK_HOME, Programs, programs_with_jar
 from tests.support.ports import free_port, is_free
 from tests.support.waiting import PATIENCE, wait_until
 
@@ -50,8 +50,7 @@ class Stock:
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stock]:
-    programs = programs_in(tmp_path_factory.mktemp("stock"), {"spark.driver.memory": "2g"})
-    assert programs.run(f"paimon-sql jar --out {JAR}").status == 0
+    programs = programs_with_jar(tmp_path_factory.mktemp("stock"), {"spark.driver.memory": "2g"})
     with programs.started(_command(programs, port := free_port())) as server:
         log = programs.folder / "log"
         wait_until(lambda: not is_free(port) or server.poll() is not None, log.read_text)

@@ -6,15 +6,15 @@ One program runs all cases of a run, as its start takes longer than a case.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.conformance.test_conformance import CASES, marked_cases
 from tests.sql.test_examples import EXAMPLES, EXPECTED, FLIGHTS_FILE, flights  # noqa: F401  a fixture
-from tests.support.jvm_programs import JAR, Programs, programs_in
-from tests.support.stock_shell import lacking, outputs, script
+from tests.support.jvm_programs import Programs, programs_with_jar
+from tests.support.stock_shell import Printed, lacking, outputs, script
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -27,23 +27,22 @@ _OPTIONS = (
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
-    made = programs_in(tmp_path_factory.mktemp("shell"), {"spark.driver.memory": "2g"})
-    assert made.run(f"paimon-sql jar --out {JAR}").status == 0
-    return made
+    return programs_with_jar(tmp_path_factory.mktemp("shell"), {"spark.driver.memory": "2g"})
 
 
 def _run(programs: Programs, text: str, options: str = "") -> str:
     """Return what a script prints, errors between the rows."""
     (programs.folder / "script.sql").write_text(text, encoding="utf-8")
     lake = programs.folder / "lake"
-    ended = programs.run(f"spark-sql $(paimon-sql spark-options -w {lake}) {options} -f script.sql 2>&1")
-    assert ended.status == 0, ended.out[-3000:]
-    return ended.out
+    ended = programs.run(f"spark-sql $(paimon-sql spark-options -w {lake}) {options} -f script.sql > printed 2>&1")
+    text = (programs.folder / "printed").read_text("utf-8")
+    assert ended.status == 0, text[-3000:]
+    return text
 
 
 @pytest.fixture(scope="module")
-def printed(programs: Programs, request: pytest.FixtureRequest) -> Mapping[tuple[str, int], Sequence[str]]:
-    """Return the lines of each step of the cases of this run."""
+def printed(programs: Programs, request: pytest.FixtureRequest) -> Mapping[tuple[str, int], Printed]:
+    """Return the output of each step of the cases of this run."""
     items = (item for item in request.session.items if item.path == request.path and "case_id" in _given(item))
     cases = sorted(_given(item)["case_id"] for item in items)
     return outputs(_run(programs, script(cases, CASES, str(programs.folder)), _OPTIONS))
@@ -55,7 +54,7 @@ def _given(item: pytest.Item) -> Mapping[str, str]:
 
 
 @pytest.mark.parametrize("case_id", [*marked_cases()])
-def test_case(printed: Mapping[tuple[str, int], Sequence[str]], case_id: str) -> None:
+def test_case(printed: Mapping[tuple[str, int], Printed], case_id: str) -> None:
     for number, step in enumerate(CASES[case_id]["steps"], 1):
         assert (case_id, number) in printed, f"step {number} was not reached"
         lack = lacking(step, printed[case_id, number])

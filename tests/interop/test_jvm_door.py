@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.interop.engines import Engines
 from tests.support.java_oracle import JavaOracle
-from tests.support.jvm_programs import JAR, programs_in
+from tests.support.jvm_programs import programs_with_jar
 
 _MADE = """
 USE paimon.{database};
@@ -23,8 +23,7 @@ SELECT id, v FROM t ORDER BY id;
 
 
 def test_one_table_in_turns(engines: Engines, java: tuple[JavaOracle, str], tmp_path: Path) -> None:
-    programs = programs_in(tmp_path / "programs")
-    assert programs.run(f"paimon-sql jar --out {JAR}").status == 0
+    programs = programs_with_jar(tmp_path / "programs")
 
     def door(script: str) -> list[list[str]]:
         (programs.folder / "script.sql").write_text(script.format(database=engines.database))

@@ -11,7 +11,7 @@ import psutil
 import pyspark
 import pytest
 
-from tests.support.jvm_programs import JAR, Programs, programs_in
+from tests.support.jvm_programs import JAR, LACKS_THE_PACKAGE_AT_FIRST, Programs, programs_in, programs_with_jar
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -19,20 +19,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(bash|scala|text)\n(.*?)^```\n", re.M | re.S)
 PROGRAM = ROOT / "tests" / "support" / "jvm_door.scala"
-# reports a missing package the first time, and is Python from then on
-PYTHON = """#!/bin/sh
-if [ -e "$0.ran" ]; then exec {python} "$@"; fi
-touch "$0.ran"
-echo package paimon_sql
-exit 1
-"""
 
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
-    made = programs_in(tmp_path_factory.mktemp("programs"))
-    assert made.run(f"paimon-sql jar --out {JAR}").status == 0
-    return made
+    return programs_with_jar(tmp_path_factory.mktemp("programs"))
 
 
 def test_the_page_is_true(tmp_path: Path) -> None:
@@ -56,9 +47,7 @@ def test_the_page_is_true(tmp_path: Path) -> None:
 
 def test_a_scala_program(programs: Programs) -> None:
     """One program for all: the start of a JVM takes longer than its steps."""
-    python = programs.folder / "python"
-    python.write_text(PYTHON.format(python=sys.executable))
-    python.chmod(0o755)
+    python = programs.noted_python("python", LACKS_THE_PACKAGE_AT_FIRST)
     lake = programs.folder / "door-lake"
     command = f"spark-shell $(paimon-sql spark-options -w {lake} -c spark.pyspark.driver.python={python})"
     ended = programs.run(command, PROGRAM.read_text("utf-8"), {"LAKE": str(lake)})
@@ -76,13 +65,11 @@ def test_a_scala_program(programs: Programs) -> None:
 
 def test_python_starts_with_the_first_statement_if_a_setting_says_so(programs: Programs) -> None:
     """The session is made, and the program waits long enough for a start beside it; only then comes a statement."""
-    python = programs.folder / "late"
-    python.write_text(PYTHON.format(python=sys.executable))
-    python.chmod(0o755)
+    python = programs.noted_python("late", LACKS_THE_PACKAGE_AT_FIRST)
     options = f"-w lake -c spark.pyspark.driver.python={python} -c spark.paimon_sql.start=statement"
     steps = (
         "spark.sessionState",
-        f'def began = new java.io.File("{python}.ran").exists',
+        f'def began = new java.io.File("{python}.ids").exists',
         "Thread.sleep(2000)",
         'println("before " + began)',
         'println("statement " + scala.util.Try(spark.sql("SELECT 1")).isSuccess)',
@@ -163,26 +150,17 @@ def test_python_is_killed_in_an_epoch(programs: Programs) -> None:
     assert found == expected, ended.out + ended.err
 
 
-# leaves its process id
-_NOTED = """#!/bin/sh
-echo $$ >> "$0.ids"
-exec {python} "$@"
-"""
-
-
 def test_a_java_program_with_16_threads(programs: Programs) -> None:
     """Each thread writes and reads in another way; the program ends by itself, and Python with it."""
     programs.compiled("program.jar", (ROOT / "tests" / "support" / "JvmThreads.java").read_text("utf-8"))
-    python = programs.folder / "noted"
-    python.write_text(_NOTED.format(python=sys.executable))
-    python.chmod(0o755)
+    python = programs.noted_python("noted")
     lake = programs.folder / "threads-lake"
     options = f"$(paimon-sql spark-options -w {lake} -c spark.pyspark.driver.python={python})"
     ended = programs.run(f"spark-submit {options} --class JvmThreads program.jar {lake}")
     found = dict(re.findall(r"^([\w ]+) (?:=|raised) (.*)$", ended.out, re.M))
     assert found == {f"thread {n}": "1" for n in range(16)} | {"all": f"[16,{sum(range(16))}]"}, ended.out + ended.err
     assert ended.status == 0
-    (started,) = (int(line) for line in (programs.folder / "noted.ids").read_text().split())
+    (started,) = python.ids()
     wait_until(lambda: not psutil.pid_exists(started))
 
 
@@ -207,23 +185,19 @@ System.exit(0)
 
 def test_a_context_begins_while_python_starts_for_another(programs: Programs) -> None:
     """The later context has its Python, and the first one's ends. Sessions of the first one start no other."""
-    python = programs.folder / "twice"
-    python.write_text(_NOTED.format(python=sys.executable))
-    python.chmod(0o755)
+    python = programs.noted_python("twice")
     options = f"-w two-lake -c spark.pyspark.driver.python={python}"
     ended = programs.run(f"spark-shell $(paimon-sql spark-options {options})", _TWO_CONTEXTS)
     found = dict(re.findall(r"^(?:scala> )*(table|pythons|stopped|goes on) = (.+)$", ended.out, re.M))
     assert "context of this session has stopped" in found.pop("stopped"), ended.out + ended.err
     assert found == {"table": "0", "pythons": "1", "goes on": "true"}, ended.out + ended.err
-    assert len((programs.folder / "twice.ids").read_text().split()) == 2
+    assert len(python.ids()) == 2
 
 
 def test_sessions_as_kyuubi_opens_them(programs: Programs) -> None:
     """Kyuubi itself is not needed: its engine is a driver with a session for each connection."""
     program = (ROOT / "tests" / "support" / "kyuubi_engine.scala").read_text("utf-8")
-    workers = programs.folder / "workers"
-    workers.write_text(_NOTED.format(python=sys.executable))
-    workers.chmod(0o755)
+    workers = programs.noted_python("workers")
     options = f"-w kyuubi-lake -c spark.pyspark.python={workers}"
     ended = programs.run(f"spark-shell $(paimon-sql spark-options {options})", program)
     found = dict(re.findall(r"^(?:scala> |     \| )*(\w+(?: \w+)?) = (.*)$", ended.out, re.M))
@@ -243,7 +217,7 @@ def test_sessions_as_kyuubi_opens_them(programs: Programs) -> None:
     }
     assert {name: found.get(name) for name in expected} == expected, ended.out + ended.err
     assert ended.status == 0
-    assert (programs.folder / "workers.ids").exists()
+    assert workers.ids() != []
 
 
 # settings of a program for Paimon's Java connector, with the jar exchanged

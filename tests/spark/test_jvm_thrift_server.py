@@ -13,7 +13,7 @@ import pytest
 from pyhive import hive
 from pyhive.exc import OperationalError
 
-from tests.support.jvm_programs import JAR, Programs, programs_in
+from tests.support.jvm_programs import Programs, programs_with_jar
 from tests.support.ports import free_port, is_free
 from tests.support.waiting import wait_until
 
@@ -42,8 +42,7 @@ class Started:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
-    programs = programs_in(tmp_path_factory.mktemp("programs"))
-    assert programs.run(f"paimon-sql jar --out {JAR}").status == 0
+    programs = programs_with_jar(tmp_path_factory.mktemp("programs"))
     options = programs.run("paimon-sql spark-options -w lake").out.replace("\n", " ")
     main = "--class org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
     port = free_port()

@@ -252,9 +252,10 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/spark/test_row_level.py::test_update_sees_the_old_row[bucketed]": (
         "tests/spark/test_row_level.py::test_update_sees_the_old_row[append]"
     ),
-    "tests/conformance/test_stock_shell.py": "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge",
+    "tests/conformance/test_stock_shell.py::test_example": "tests/sql/test_examples.py::test_example[quickstart.sql]",
     # Spark's own programs with the jar, each of which starts Spark anew; Spark Connect stays for the other doors
     "tests/spark/test_jvm_door.py": "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge",
+    "tests/spark/test_jvm_starts.py": "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge",
     "tests/spark/test_jvm_thrift_server.py": "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge",
     "tests/spark/test_secrets.py::test_secrets_of_a_catalog": (
         "tests/spark/test_secrets.py::test_tables_have_no_secrets_of_storages"

@@ -1,4 +1,7 @@
-"""Spark's own programs, `spark-sql` and `spark-shell`, with the jar of this package."""
+"""Spark's own programs, `spark-sql` and `spark-shell`, with the jar of this package.
+
+PAIMON_SQL_DOOR_JAR is a jar that another Spark has made; without it, the Spark of the tests makes one.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 import pyspark
@@ -20,6 +25,15 @@ BIN = Path(sys.executable).parent
 SPARK_HOME = Path(pyspark.__file__).parent
 JAR = "paimon-sql-door.jar"
 PATIENCE = 1800  # seconds
+_MADE_BEFORE = os.environ.get("PAIMON_SQL_DOOR_JAR") and Path(os.environ["PAIMON_SQL_DOOR_JAR"]).absolute()
+_PYTHON = """#!/bin/sh
+echo $$ >> "$0.ids"
+{first}
+exec {python} "$@"
+"""
+# what a `NotedPython` does first: report a missing package the first time; wait for the test
+LACKS_THE_PACKAGE_AT_FIRST = 'if [ "$(wc -l < "$0.ids")" -eq 1 ]; then echo package paimon_sql; exit 1; fi'
+WAITS = 'while [ ! -e "$0.go" ]; do sleep 0.1; done'
 _SETTINGS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "1g",
@@ -49,6 +63,25 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class NotedPython:
+    """A command that notes its process id, and is Python from then on."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def ids(self) -> list[int]:
+        """Return the ids of the processes that have begun, the first one first."""
+        noted = Path(f"{self.path}.ids")
+        return [int(line) for line in noted.read_text().split()] if noted.exists() else []
+
+    def go_on(self) -> None:
+        """End the wait of `WAITS`."""
+        Path(f"{self.path}.go").touch()
+
+
+@dataclass(frozen=True, slots=True)
 class Programs:
     """A folder with the jar, in which programs of the JVM run."""
 
@@ -74,16 +107,25 @@ class Programs:
         made = self.run(f"{sys.executable} compile.py {jar}", source, {"PYTHONPATH": str(ROOT)})
         assert made.status == 0, made.err
 
+    def noted_python(self, name: str, first: str = ":") -> NotedPython:
+        """Make a command of the name in the folder."""
+        path = self.folder / name
+        path.write_text(_PYTHON.format(first=first, python=sys.executable))
+        path.chmod(0o755)
+        return NotedPython(path)
+
     @contextmanager
-    def started(self, command: str) -> Iterator[psutil.Process]:
+    def started(self, command: str, environment: Mapping[str, str] | None = None) -> Iterator[psutil.Process]:
         """Run a command beside the block, and end it by SIGTERM; its output goes to the file `log`."""
         with (self.folder / "log").open("w") as log:
             words = ["bash", "-c", f"exec {command}"]
-            process = psutil.Popen(words, env=self._environment({}), cwd=self.folder, stdout=log, stderr=log)
+            given = self._environment(environment or {})
+            process = psutil.Popen(words, env=given, cwd=self.folder, stdout=log, stderr=log)
             try:
                 yield process
             finally:
-                process.terminate()
+                with suppress(psutil.NoSuchProcess):  # the block has ended it
+                    process.terminate()
                 process.wait(PATIENCE)
 
     def _environment(self, given: Mapping[str, str]) -> dict[str, str]:
@@ -102,3 +144,20 @@ def programs_in(folder: Path, settings: Mapping[str, str] | None = None) -> Prog
     lines = [f"{key} {value}\n" for key, value in {**_SETTINGS, **(settings or {})}.items()]
     (folder / "conf" / "spark-defaults.conf").write_text("".join(lines), encoding="utf-8")
     return Programs(folder)
+
+
+def programs_with_jar(folder: Path, settings: Mapping[str, str] | None = None) -> Programs:
+    """Make such a folder with the jar."""
+    made = programs_in(folder, settings)
+    (folder / JAR).write_bytes(_jar())
+    return made
+
+
+@lru_cache(1)
+def _jar() -> bytes:
+    if _MADE_BEFORE:
+        return _MADE_BEFORE.read_bytes()
+    with TemporaryDirectory() as folder:
+        ended = programs_in(Path(folder)).run(f"paimon-sql jar --out {JAR}")
+        assert ended.status == 0, ended.err
+        return (Path(folder) / JAR).read_bytes()
