@@ -13,11 +13,11 @@ from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import check_name
 from paimon_core.spec.schema import TableSchema
 from paimon_core.table import Table
-from paimon_sql.catalog.function import Function
-from paimon_sql.catalog.view import View
 
 if TYPE_CHECKING:
     from paimon_core.store.ddl.schema_changes import SchemaChange
+    from paimon_sql.catalog.function import Function
+    from paimon_sql.catalog.view import View
 
 DEFAULT_DATABASE = "default"
 SYSTEM_DATABASE = "sys"

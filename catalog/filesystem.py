@@ -35,12 +35,12 @@ from paimon_sql.catalog.base import (
 )
 from paimon_sql.catalog.definitions import FUNCTIONS, VIEWS, KeepsFunctions, KeepsViews
 from paimon_sql.catalog.folders import DATABASE_SUFFIX, LOCATION, Folders, Listed, delete_folders
-from paimon_sql.catalog.function import Function
 from paimon_sql.catalog.named_tables import CatalogTables, Registry
 from paimon_sql.catalog.schema_files import SchemaFiles, follow_name
 
 if TYPE_CHECKING:
     from paimon_sql.catalog.definition_files import DefinitionFiles, KeptInFiles, ViewsInFiles
+    from paimon_sql.catalog.function import Function
     from paimon_sql.catalog.replacing import between
 else:
     between = ImportedOnCall("paimon_sql.catalog.replacing", "between")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TypeVar
 
 from paimon_core.errors import DatabaseNotFoundError, PaimonError, TableNotFoundError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.object_table import is_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import Catalog, SupportsDatabases

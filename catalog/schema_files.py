@@ -30,7 +30,7 @@ from paimon_core.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
-from paimon_core.format_table.options import TYPE, check_format_schema, is_format_table
+from paimon_core.format_table.kind import TYPE, is_format_table
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
 from paimon_core.io.side_by_side import both
@@ -58,6 +58,7 @@ from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.option_values import TABLE_DEFAULT
 
 if TYPE_CHECKING:
+    from paimon_core.format_table.options import check_format_schema
     from paimon_core.iceberg.follow import follow_rename, keep_up
     from paimon_core.maintenance.done_partitions import check_report
     from paimon_core.materialized_table import check_definition, is_materialized_table
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from paimon_core.store.ddl.schema_changes import SchemaChange, apply_changes, keep_columns
     from paimon_sql.catalog.replacing import complete, new_suffix, take_place
 else:
+    check_format_schema = ImportedOnCall("paimon_core.format_table.options", "check_format_schema")
     apply_changes = ImportedOnCall("paimon_core.store.ddl.schema_changes", "apply_changes")
     keep_columns = ImportedOnCall("paimon_core.store.ddl.schema_changes", "keep_columns")
     check_schema = ImportedOnCall("paimon_core.store.ddl.new_schema", "check_schema")

@@ -75,17 +75,23 @@ def _frozen(cls: type, options: dict[str, bool]) -> type:
         cls = _with_slots(cls, names)
     else:
         _set_defaults(cls, given)
+    is_first = not any(hasattr(base, "__dataclass_fields__") for base in cls.__mro__[1:])
+
+    def known(made: type) -> Sequence[Field[Any]]:
+        own = ((n, annotations[n], given.get(n, MISSING)) for n in names)
+        return [_field(*field, kw_only=kw_only) for field in own] if is_first else dataclasses.fields(made)
+
     members: dict[str, Callable[[type], Any]] = {
         "__dataclass_fields__": lambda made: _fields(made, declared, kw_only),
         "__dataclass_params__": lambda made: _declared(made, {"__doc__": "fields"}, **options).__dataclass_params__,
         "__match_args__": lambda made: tuple(f.name for f in dataclasses.fields(made) if f.init and not f.kw_only),
-        "__init__": _init,
-        "__repr__": _repr,
+        "__init__": lambda made: _init(made, known(made)),
+        "__repr__": lambda made: _repr(known(made)),
     }
     if options.get("eq", True):
-        members["__eq__"] = _eq
+        members["__eq__"] = lambda made: _eq(known(made))
         if "__hash__" not in own or (vars(cls)["__hash__"] is None and "__eq__" in own):
-            members["__hash__"] = _hash
+            members["__hash__"] = lambda made: _hash(known(made))
             own -= {"__hash__"}
     for name, make in members.items():
         if name not in own:
@@ -95,6 +101,14 @@ def _frozen(cls: type, options: dict[str, bool]) -> type:
     if "__replace__" not in own:  # copy.replace, from Python 3.13 on, calls it
         cls.__replace__ = _replace  # type: ignore[attr-defined]
     return cls
+
+
+def _field(name: str, annotation: str, default: Any, *, kw_only: bool) -> Field[Any]:
+    """Return a field for the methods of a class without such a base: the standard decorator is not needed for it."""
+    found: Field[Any] = default if isinstance(default, Field) else dataclasses.field(default=default)
+    found.name, found.type = name, annotation
+    found.kw_only = kw_only if found.kw_only is MISSING else found.kw_only
+    return found
 
 
 def _set_defaults(cls: type, given: dict[str, Any]) -> None:
@@ -161,8 +175,7 @@ def _fields(cls: type, declared: dict[str, Any], kw_only: bool) -> dict[str, Fie
     return found | own.__dataclass_fields__  # type: ignore[no-any-return]
 
 
-def _init(cls: type) -> Any:
-    fields = dataclasses.fields(cls)
+def _init(cls: type, fields: Sequence[Field[Any]]) -> Any:
     known: dict[str, Any] = {"_set": object.__setattr__, "_FACTORY": _Factory()}
     known |= {f"_default_{f.name}": f.default for f in fields if f.default is not MISSING}
     known |= {f"_make_{f.name}": f.default_factory for f in fields if f.default_factory is not MISSING}
@@ -202,8 +215,8 @@ def _value(field: Field[Any], *, slots: bool) -> str:
     return f"_default_{field.name}" if slots and field.default is not MISSING else ""
 
 
-def _eq(cls: type) -> Any:
-    values = _values([f.name for f in dataclasses.fields(cls) if f.compare])
+def _eq(fields: Sequence[Field[Any]]) -> Any:
+    values = _values([f.name for f in fields if f.compare])
 
     def __eq__(self: Any, other: Any) -> bool:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
@@ -211,8 +224,8 @@ def _eq(cls: type) -> Any:
     return __eq__
 
 
-def _hash(cls: type) -> Any:
-    values = _values([f.name for f in dataclasses.fields(cls) if (f.compare if f.hash is None else f.hash)])
+def _hash(fields: Sequence[Field[Any]]) -> Any:
+    values = _values([f.name for f in fields if (f.compare if f.hash is None else f.hash)])
 
     def __hash__(self: Any) -> int:
         return hash(values(self))
@@ -220,8 +233,8 @@ def _hash(cls: type) -> Any:
     return __hash__
 
 
-def _repr(cls: type) -> Any:
-    names = [f.name for f in dataclasses.fields(cls) if f.repr]
+def _repr(fields: Sequence[Field[Any]]) -> Any:
+    names = [f.name for f in fields if f.repr]
 
     @recursive_repr()
     def __repr__(self: Any) -> str:

@@ -9,20 +9,27 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import AlreadyCommittedError, CommitConflictError, CommitUnknownError, DataFileMissingError
 from paimon_core.io.failure import on_certain_failure
 from paimon_core.jobs import Executor
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.strategy import Strategy
-from paimon_core.maintenance.running import announced
 from paimon_core.options import CHANGELOG_PRODUCER, FORCE_LOOKUP, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.table import Table
 from paimon_core.tracing import span
 from paimon_core.write.bucket_moves import assigns_at_once
-from paimon_core.write.compaction.job import compaction_job
+
+if TYPE_CHECKING:
+    from paimon_core.maintenance.running import announced
+    from paimon_core.write.compaction.job import compaction_job
+else:
+    announced = ImportedOnCall("paimon_core.maintenance.running", "announced")
+    compaction_job = ImportedOnCall("paimon_core.write.compaction.job", "compaction_job")
 
 _TRIES = 3  # tries of a compaction that conflicts with another: some rows are visible only after a compaction
 _LOG = logging.getLogger(__name__)
@@ -141,8 +148,9 @@ def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor,
 
     Return False if another process was faster, and this is not the last try.
     """
-    job = compaction_job(table.store, table.due_compactions(written), Strategy.WRITE)
-    if not job.tasks:
+    due = table.due_compactions(written)
+    job = compaction_job(table.store, due, Strategy.WRITE) if due else None
+    if job is None or not job.tasks:
         return True
     try:
         described = span("compaction", table=table.name, buckets=len(job.tasks))

@@ -10,7 +10,6 @@ Source: `ObjectTable` and `ObjectTableImpl` of Paimon 2.0. Paimon 1.0 to 1.2 had
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -22,6 +21,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidSchemaError, NotAllowedError, UnsupportedFeatureError
 from paimon_core.io.file_io import FileIO, FileStatus
 from paimon_core.io.load import check_location, load_file_io, normalize
+from paimon_core.lazy import regex
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema, highest_field_id
@@ -41,7 +41,7 @@ OBJECT_FIELDS = (
     DataField(id=4, name="atime", type=_BIGINT, description="Access time of object"),
     DataField(id=5, name="owner", type=STRING, description="Owner of object"),
 )
-_DEFINITION = re.compile(r"schema/schema-\d+")
+_DEFINITION = regex(r"schema/schema-\d+")
 _THREADS = 16  # for listing folders: remote storages have a long latency
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from paimon_core.lazy import regex
+
 SECRET_NAMES = (
     r"secret|passw|passphrase|privileged_user|file_based_privilege|token|credential|signature|authorization|cookie|connection[._-]?string|"
     r"jaas|bearer|passcode|pass[._-](?:phrase|code)|user[._-]?info|basic[._-]?auth|service[._-]account[._-]json|"
@@ -13,9 +15,9 @@ SECRET_NAMES = (
     r"(?:^|(?<=[._-]))(?:sas(?![a-zA-Z0-9])|(?:pass|jwt|creds?|session(?:[._-]?(?:id|key))?)(?![\w.-]))"
 )
 REDACTED = "*********(redacted)"  # the spelling of Spark
-_NAME = re.compile(SECRET_NAMES, re.IGNORECASE)
+_NAME = regex(SECRET_NAMES, re.IGNORECASE)
 # The part of an option's name that names columns: `fields.COLUMN.…`, `file-index.TYPE.COLUMN.…`, `parquet.…#COLUMN`.
-_COLUMNS = re.compile(r"\A(?:table-default\.)?(?:(?:fields|file-index)\..*\.|(?P<before>parquet\.[^#]*)#.*)", re.DOTALL)
+_COLUMNS = regex(r"\A(?:table-default\.)?(?:(?:fields|file-index)\..*\.|(?P<before>parquet\.[^#]*)#.*)", re.DOTALL)
 # These settings describe how to get a token, but do not contain one.
 _HARMLESS = frozenset(
     (
@@ -26,18 +28,18 @@ _HARMLESS = frozenset(
         "token.provider",
     )
 )
-_USER = re.compile(r"(?<=://)(?=[^/?#@\s]*+@)[^/?#@:\s]*+:[^/?#@\s]*+")
-_PARAMETER = re.compile(r"([?&;])([^=&;?#\s]+)=([^&;#\s]*)")
+_USER = regex(r"(?<=://)(?=[^/?#@\s]*+@)[^/?#@:\s]*+:[^/?#@\s]*+")
+_PARAMETER = regex(r"([?&;])([^=&;?#\s]+)=([^&;#\s]*)")
 # what Spark's lexer reads as one token: a name in backquotes, a comment or its beginning, a string, a number; a token
 # that is not closed ends with the text
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""(?P<name>`[^`]*+(?:`|\Z))|(?P<line>--(?>(?:\\\n|[^\r\n])*))|(?P<comment>/\*(?!\+))"""
     r"""|(?<![\w$])(?P<tag>\$[A-Za-z]*\$).*?(?:(?P=tag)|\Z)|\b[rR](?:'[^']*+(?:'|\Z)|"[^"]*+(?:"|\Z))"""
     r"""|'(?>(?:[^'\\]++|\\.)*)(?:'|\\?\Z)|"(?>(?:[^"\\]++|\\.)*)(?:"|\\?\Z)|(?<![\w.])\.?\d[\w.]*+""",
     re.DOTALL,
 )
-_ENDS_OF_COMMENTS = re.compile(r"/\*(?!\+)|\*/")  # comments are nested
-_SET = re.compile(r"(?i)\A(\s*SET\s+[^=]*=).*", re.DOTALL)
+_ENDS_OF_COMMENTS = regex(r"/\*(?!\+)|\*/")  # comments are nested
+_SET = regex(r"(?i)\A(\s*SET\s+[^=]*=).*", re.DOTALL)
 _SHORT_NAMES = frozenset(("sig", "key", "sas", "auth", "code"))  # names of URL parameters
 
 

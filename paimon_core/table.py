@@ -15,7 +15,6 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import Predicate, compared_columns
 from paimon_core.io.failure import on_certain_failure
-from paimon_core.jobs import Executor, Job, TaskT
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.metrics import BUCKETS_DUE
 from paimon_core.options import (
@@ -26,6 +25,7 @@ from paimon_core.options import (
     DYNAMIC,
     POSTPONED,
     STREAM_COMMIT_USER,
+    WRITE_ONLY,
     Option,
     TableOptions,
 )
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from paimon_core.commit.planned import Planned
     from paimon_core.commit.publish import Publisher, publisher_for
     from paimon_core.commit.same_table import check_table
+    from paimon_core.jobs import Executor, Job, TaskT
     from paimon_core.lsm.compaction import last_level
     from paimon_core.maintenance.after_commit import maintain
     from paimon_core.maintenance.chain_tables import drop_outdated
@@ -339,6 +340,8 @@ class Table:
 
     def due_compactions(self, written: Sequence[CommitMessage]) -> list[BucketState]:
         """Return the buckets that messages have written to and that are due for compaction."""
+        if self.store.options[WRITE_ONLY]:
+            return []
         due = due_buckets(self.store, partial(latest_for_read, self.store), written)
         self.store.metrics.add(BUCKETS_DUE, len(due))
         return due

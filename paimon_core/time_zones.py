@@ -15,12 +15,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
-from zoneinfo import ZoneInfo
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paimon_core.errors import InvalidOptionError
+from paimon_core.lazy import ImportedOnCall, regex
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+else:
+    ZoneInfo = ImportedOnCall("zoneinfo", "ZoneInfo")
 
 # Java's `ZoneId.SHORT_IDS`. Java 24 reads the last three as America/Panama, America/Phoenix and Pacific/Honolulu; these
 # zones have had the same offsets since 1968
@@ -54,13 +60,13 @@ SHORT_NAMES: Mapping[str, str] = {
     "MST": "-07:00",
     "HST": "-10:00",
 }
-_SHORT_HOUR = re.compile(r"([+-])(\d):")  # Spark 2 wrote +8:00, and +08:0 (below)
-_SHORT_MINUTE = re.compile(r"([+-]\d\d):(\d)$")
-_OFFSET = re.compile(r"[+-](\d|\d\d(\d\d(\d\d)?|:\d\d(:\d\d)?)?)", re.ASCII)
-_PREFIXED = re.compile(r"(UTC|GMT|UT)(?P<offset>[+-].*)?")
-_REGION = re.compile(r"[A-Za-z][A-Za-z0-9~/._+-]+")
+_SHORT_HOUR = regex(r"([+-])(\d):")  # Spark 2 wrote +8:00, and +08:0 (below)
+_SHORT_MINUTE = regex(r"([+-]\d\d):(\d)$")
+_OFFSET = regex(r"[+-](\d|\d\d(\d\d(\d\d)?|:\d\d(:\d\d)?)?)", re.ASCII)
+_PREFIXED = regex(r"(UTC|GMT|UT)(?P<offset>[+-].*)?")
+_REGION = regex(r"[A-Za-z][A-Za-z0-9~/._+-]+")
 _FARTHEST = timedelta(hours=18)
-_TEXT = re.compile(
+_TEXT = regex(
     r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
     r"([ T](?P<hour>\d{1,2}):(?P<minute>\d{1,2})(:(?P<second>\d{1,2})(\.(?P<fraction>\d{0,30}))?)?"
     r"\s*(?P<zone>[A-Za-z+-].*)?)?",

@@ -7,15 +7,16 @@ texts of statements or messages of errors.
 
 from __future__ import annotations
 
-import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
+from paimon_core.lazy import regex
+
 _MODULE, _LIBRARY, _PREFIX = "opentelemetry.trace", "paimon_sql", "paimon."
-_PARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+_PARENT = regex(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 Attribute = str | bool | int | float
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidNameError, InvalidOptionError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.format_table.table import refuse_format_table
 from paimon_core.jobs import Executor as JobExecutor
 from paimon_core.jobs import Job, ResultT, TaskT

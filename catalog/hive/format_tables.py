@@ -12,7 +12,8 @@ from typing import Any
 from pymetastore.hive_metastore import ttypes
 
 from paimon_core.errors import InvalidSchemaError, PaimonError
-from paimon_core.format_table.options import FORMAT_TABLE, TYPE, check_format_schema, format_options
+from paimon_core.format_table.kind import FORMAT_TABLE, TYPE
+from paimon_core.format_table.options import check_format_schema, format_options
 from paimon_core.formats.text import csv
 from paimon_core.options import FILE_FORMAT, PARTITION_DEFAULT_NAME
 from paimon_core.spec.identifier import Identifier

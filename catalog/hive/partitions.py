@@ -22,7 +22,7 @@ from pymetastore.hive_metastore import ttypes
 
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.format_table.folders import partition_folder
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.scan.fallback import partition_files
 from paimon_core.spec.paths import escape_path_name
 from paimon_core.spec.snapshot import CommitKind, Snapshot

@@ -29,7 +29,7 @@ from paimon_core.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.paths import TablePaths
 from paimon_core.spec.schema import TableSchema

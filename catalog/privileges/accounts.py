@@ -21,7 +21,6 @@ from paimon_core.arrow.types import VALUE_KIND, arrow_schema
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import AlreadyExistsError, InvalidOptionError, NoPrivilegeError, NotFoundError
 from paimon_core.io.file_io import FileIO
-from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT
 from paimon_core.scan.read import read_split
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from paimon_core.commit.draft import CommitInfo
     from paimon_core.insert import insert_rows
+    from paimon_core.jobs import Job, ResultT, TaskT
     from paimon_core.store.ddl.new_schema import new_table_schema
     from paimon_core.write.writer import open_writer, written
     from paimon_sql.catalog.privileges.rules import Grants, is_within

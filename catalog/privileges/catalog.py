@@ -40,10 +40,10 @@ from paimon_sql.catalog.base import (
 from paimon_sql.catalog.other_tables import TablesOfCatalog
 from paimon_sql.catalog.privileges.accounts import Account, Accounts
 from paimon_sql.catalog.privileges.rules import WHOLE_CATALOG, Grants, Privilege, Scope, object_name
-from paimon_sql.catalog.view import View
 
 if TYPE_CHECKING:
     from paimon_core.store.ddl.schema_changes import SchemaChange
+    from paimon_sql.catalog.view import View
 
 _USER, _PASSWORD = "user", "password"
 

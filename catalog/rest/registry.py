@@ -12,7 +12,7 @@ from functools import partial
 from paimon_core.commit.publish import Publisher
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import DatabaseNotFoundError, PaimonError, SchemaNotFoundError, TableNotFoundError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import load_file_io
 from paimon_core.lazy import cached_property

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import byte_lengths, fixed_array, int64_array, validity
 from paimon_core.dataclass import dataclass
 from paimon_core.spec.binary_row import header_size, is_stored_inline
@@ -101,7 +102,7 @@ class RowField:
         ends = np.empty(2 * len(starts) + 1, dtype=np.int32)
         ends[:-1:2], ends[1::2], ends[-1] = starts, starts + lengths, (starts + lengths)[-1] if len(starts) else 0
         spaced = pa.Array.from_buffers(pa.binary(), 2 * len(starts), [None, pa.py_buffer(ends), self.rows.buffers()[2]])
-        return spaced.take(int64_array(np.arange(0, 2 * len(starts), 2), valid))
+        return pc.take(spaced, int64_array(np.arange(0, 2 * len(starts), 2), valid))
 
     def _slots(self) -> tuple[NDArray[np.uint64], Valid]:
         header, valid = header_size(self.arity), self.fits()

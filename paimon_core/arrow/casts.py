@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.arrow import int96, text_casts
 from paimon_core.arrow.types import DIGITS, arrow_type
 from paimon_core.errors import InvalidDataError, InvalidOptionError

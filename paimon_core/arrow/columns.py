@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from paimon_core import compute as pc
 
 # For nullable columns of these fixed-width types, numpy takes values faster than Arrow.
 _WIDTHS = {
@@ -45,7 +46,7 @@ def fixed_values(column: pa.Array, dtype: Any) -> NDArray[Any]:
     NULL becomes zero; shape (rows, …).
     """
     if pa.types.is_boolean(column.type):
-        column = column.cast(pa.uint8())
+        column = pc.cast(column, pa.uint8())
     data = column.buffers()[1]
     wanted = np.dtype(dtype)
     if data is None or len(column) == 0:
@@ -61,7 +62,7 @@ def taken(column: pa.Array, rows: NDArray[np.int64], valid: NDArray[np.bool_] | 
     """Return the values of these rows, NULL for rows that are not `valid`."""
     width = _WIDTHS.get(column.type.id)
     if width is None or not len(column) or (valid is None and not column.null_count):
-        return column.take(int64_array(rows, valid))
+        return pc.take(column, int64_array(rows, valid))
     known = validity(column).take(rows, mode="clip") if column.null_count else np.ones(len(rows), dtype=np.bool_)
     values = _stored(column, width).take(rows, mode="clip")
     return fixed_array(values, column.type, known if valid is None else known & valid)
@@ -130,7 +131,7 @@ def rows_at(batches: Iterator[pa.RecordBatch], rows: NDArray[np.int64]) -> Itera
     for batch in batches:
         low, high = np.searchsorted(rows, (start, start + batch.num_rows))
         if low < high:
-            yield batch.take(int64_array(rows[low:high] - start))
+            yield pc.take(batch, int64_array(rows[low:high] - start))
         if high == len(rows):
             return
         start += batch.num_rows
@@ -154,7 +155,7 @@ def without_rows(batches: Iterator[pa.RecordBatch], deleted: NDArray[np.int64]) 
         if low < high:
             kept = np.ones(batch.num_rows, dtype=np.bool_)
             kept[deleted[low:high] - start] = False
-            yield batch.take(int64_array(np.flatnonzero(kept)))
+            yield pc.take(batch, int64_array(np.flatnonzero(kept)))
         else:
             yield batch
         start += batch.num_rows

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import int64_array, validity
 
 Flags = NDArray[np.bool_]

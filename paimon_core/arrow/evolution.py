@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.arrow import int96
 from paimon_core.arrow.columns import fixed_array, fixed_values, validity
 from paimon_core.arrow.shredded_variants import is_shredded, reassembled
@@ -93,7 +93,7 @@ def has_known_kinds(kinds: pa.Array) -> bool:
 
 def missing_column(value: pa.Scalar | None, rows: int, target: pa.DataType) -> pa.Array:
     """Return a column that a file lacks: NULL, or a value."""
-    return pa.nulls(rows, target) if value is None else pa.repeat(value.cast(target), rows)
+    return pa.nulls(rows, target) if value is None else pa.repeat(pc.cast(value, target), rows)
 
 
 def have_names_only(found: Iterable[pa.Field]) -> bool:
@@ -117,7 +117,7 @@ def conform(column: pa.Array, target: pa.DataType, *, exact: bool = False) -> pa
         return column
     if target.equals(_VARIANT) and is_shredded(column.type):
         return reassembled(column, target)
-    nulls = column.is_null() if column.null_count else None
+    nulls = pc.is_null(column) if column.null_count else None
     if pa.types.is_struct(target):
         return _struct(column, target, nulls, exact=exact)
     offsets = pa.array(column.offsets.to_numpy(), pa.int32())  # Arrow accepts no mask with the offsets of a slice
@@ -148,7 +148,7 @@ def _map_of_entries(column: pa.ListArray) -> pa.MapArray:
             raise pa.ArrowInvalid("a key is NULL")
         keys, items = keys.filter(has_key), items.filter(has_key)
         starts = np.append(0, np.cumsum(has_key.to_numpy(zero_copy_only=False)))[starts]
-    nulls = column.is_null() if column.null_count else None
+    nulls = pc.is_null(column) if column.null_count else None
     return pa.MapArray.from_arrays(pa.array(starts, pa.int32()), keys, items, mask=nulls)
 
 
@@ -170,10 +170,10 @@ def _cast_times(column: pa.Array, target: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(target) and column.type.equals(STORED_TIME):
         return int96.times(column, target)
     if not (pa.types.is_timestamp(target) and pa.types.is_timestamp(column.type)):
-        return column.cast(target)
+        return pc.cast(column, target)
     step = _PER_SECOND[column.type.unit] // _PER_SECOND[target.unit]
     if step <= 1 or target.unit == "s":
-        return column.cast(target)
+        return pc.cast(column, target)
     fewer = pa.timestamp(target.unit, column.type.tz)
     return fixed_array(fixed_values(column, np.int64) // step, fewer, validity(column)).cast(target)
 

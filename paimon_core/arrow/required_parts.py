@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from paimon_core import compute as pc
 from paimon_core.errors import NullValueError
 
 
@@ -48,7 +49,7 @@ def null_part(column: pa.Array, wanted: pa.DataType) -> str | None:
     """
     if column.type.id != wanted.id or not has_required_parts(wanted):
         return None
-    rows = column.filter(column.is_valid()) if column.null_count else column
+    rows = pc.kept(column, pc.is_valid(column)) if column.null_count else column
     if pa.types.is_struct(wanted):
         if column.type.num_fields != wanted.num_fields:
             return None
@@ -88,7 +89,7 @@ def _part(part: pa.Array, wanted: pa.DataType, *, nullable: bool) -> pa.Array:
         pairs = list(zip(part.type.fields, _meant(part.type, wanted), strict=True))
         parts = [_part(part.field(i), w.type, nullable=w.nullable) for i, (_, w) in enumerate(pairs)]
         fields = [f.with_type(p.type).with_nullable(w.nullable) for p, (f, w) in zip(parts, pairs, strict=True)]
-        mask = part.is_null() if nullable and part.null_count else None
+        mask = pc.is_null(part) if nullable and part.null_count else None
         return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
     if part.type.id == wanted.id and (pa.types.is_list(wanted) or pa.types.is_map(wanted)):
         entries = _entries(wanted) if pa.types.is_map(wanted) else wanted.value_type

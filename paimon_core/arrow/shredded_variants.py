@@ -28,9 +28,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import byte_lengths, fixed_values, int64_array, stored_bytes, validity
 from paimon_core.dataclass import dataclass
 from paimon_core.spec.encodings import variant

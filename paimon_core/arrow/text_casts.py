@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import fixed_array, int64_array
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.constants import scalar_of

@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.dataclass import dataclass
 from paimon_core.expressions.constants import scalar_of
 from paimon_core.expressions.predicate import (
@@ -58,7 +58,7 @@ class RowFilter:
         found = self.truth(rows)
         if isinstance(found, pa.Scalar):
             return rows if found.is_valid and found.as_py() else rows.slice(0, 0)
-        return rows.filter(found)
+        return pc.kept(rows, found)
 
 
 def to_arrow(predicate: Predicate, schema: pa.Schema) -> RowFilter | None:

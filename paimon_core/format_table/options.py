@@ -19,7 +19,6 @@ from paimon_core.options import (
 )
 from paimon_core.spec.schema import TableSchema
 
-TYPE, FORMAT_TABLE = "type", "format-table"
 SUPPORTED = ("csv", "json", "orc", "parquet", "text")
 # The first option that is set counts.
 _ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -37,11 +36,6 @@ _ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 _CODECS: Mapping[str, str] = MappingProxyType({"parquet": "snappy", "orc": "zstd"})
-
-
-def is_format_table(options: Mapping[str, str]) -> bool:
-    """Return whether a schema's options declare a format table."""
-    return options.get(TYPE, "table").strip().lower() == FORMAT_TABLE
 
 
 def format_options(given: Mapping[str, str]) -> TableOptions:

@@ -25,7 +25,8 @@ from paimon_core.format_table.folders import (
     partition_folders,
     placed_elsewhere,
 )
-from paimon_core.format_table.options import FORMAT_TABLE, format_options
+from paimon_core.format_table.kind import FORMAT_TABLE
+from paimon_core.format_table.options import format_options
 from paimon_core.format_table.scan import FormatPlan, plan_format_table
 from paimon_core.format_table.write import StagedFile, discard
 from paimon_core.options import PARTITION_DEFAULT_NAME

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import byte_lengths, validity
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnsupportedVersionError, is_later

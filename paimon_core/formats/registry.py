@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.file_format import FileFormat

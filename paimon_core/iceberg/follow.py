@@ -30,12 +30,13 @@ from paimon_core.iceberg.metadata import (
 )
 from paimon_core.io.load import normalize
 from paimon_core.lazy import cached_property
-from paimon_core.options import DISABLED, ICEBERG_STORAGE, is_in_iceberg_catalog
+from paimon_core.options import is_in_iceberg_catalog
 from paimon_core.spec.json_object import encode_json_object
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.tag import Tag
 from paimon_core.store.external.other_folders import FilePlaces
+from paimon_core.store.features import is_followed
 from paimon_core.store.manifests import live_files, read_entries, read_manifest_list
 from paimon_core.store.schemas import list_schemas, read_schema
 from paimon_core.store.snapshots import find_snapshot, latest_snapshot, snapshot_ids
@@ -46,11 +47,6 @@ _LOG = logging.getLogger(__name__)
 _LOOKS = 5
 _MOST_DELTAS = 20  # to continue from; with more deltas, listing all files again takes no longer
 _LONGEST = 1800.0  # seconds until new manifests must be used: cleaning removes older unused manifests
-
-
-def is_followed(store: TableStore) -> bool:
-    """Return whether the table has metadata for readers of Iceberg. They do not read branches."""
-    return store.options[ICEBERG_STORAGE] != DISABLED and not store.branch
 
 
 def keep_up(store: TableStore) -> None:

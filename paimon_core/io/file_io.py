@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import builtins
 import errno
-import re
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -28,13 +27,14 @@ from pyarrow import NativeFile
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import FolderMissingError, StorageError, StorageRefusedError, UnfamiliarFormError
+from paimon_core.lazy import regex
 from paimon_core.secrets import without_secrets
 
 MOST_HINT = 2**10  # bytes of a file that holds a number
 MOST_TEXT = 2**26  # bytes of a file with JSON
 MOST_METADATA = 2**30  # bytes of a manifest, or of an index that is read as a whole
 AT_ONCE = 16  # parallel requests to a remote storage
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f-]{32,36}\.tmp")
+_TEMPORARY = regex(r"\..+\.[0-9a-f-]{32,36}\.tmp")
 _ADVICE = {
     errno.ENOSPC: "free space on it, then run the statement again",
     errno.EDQUOT: "free space or raise the quota, then run the statement again",

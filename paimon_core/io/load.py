@@ -14,7 +14,7 @@ from paimon_core.io.local import LocalFileIO
 from paimon_core.io.objects.names import KEY_STORES
 from paimon_core.io.objects.settings import PREFIXES, settings_of
 from paimon_core.io.schemes import FSSPEC, HDFS_NATIVE, OBSTORE, scheme_of
-from paimon_core.lazy import ImportedOnCall
+from paimon_core.lazy import ImportedOnCall, regex
 from paimon_core.secrets import is_secret, without_secrets
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ else:
     hdfs_options = ImportedOnCall("paimon_core.io.hdfs_settings", "hdfs_options")
     is_hdfs_option = ImportedOnCall("paimon_core.io.hdfs_settings", "is_hdfs_option")
 
-_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+_URI = regex(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _PASSTHROUGH = "fsspec."
 _SALT = os.urandom(16)
 _STORAGE_OPTIONS = (_PASSTHROUGH, "hadoop.", "spark.hadoop.", *(p for prefixes in PREFIXES.values() for p in prefixes))
-_FILE_URI = re.compile(r"file:(?://(?P<host>[^/]*)(?=/))?(?P<path>/(?!/).*)", re.IGNORECASE | re.DOTALL)
+_FILE_URI = regex(r"file:(?://(?P<host>[^/]*)(?=/))?(?P<path>/(?!/).*)", re.IGNORECASE | re.DOTALL)
 
 
 def load_file_io(uri: str, options: Mapping[str, str]) -> FileIO:

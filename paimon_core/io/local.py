@@ -13,11 +13,11 @@ import builtins
 import errno
 import fcntl
 import os
-import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from pyarrow import NativeFile
 from pyarrow.fs import LocalFileSystem
@@ -37,6 +37,12 @@ from paimon_core.io.file_io import (
     too_large,
     writing_errors,
 )
+from paimon_core.lazy import ImportedOnCall
+
+if TYPE_CHECKING:
+    from shutil import rmtree
+else:
+    rmtree = ImportedOnCall("shutil", "rmtree")
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 _STAYS = frozenset({errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ELOOP})  # no empty folder
@@ -160,7 +166,7 @@ class LocalFileIO:
         return delete_each_below(self, root, delete_many_below(root, paths))  # try again, to get the error
 
     def delete_dir(self, path: str) -> None:
-        self._delete_dir(path, lambda: (os.unlink if os.path.islink(path) else shutil.rmtree)(path))
+        self._delete_dir(path, lambda: (os.unlink if os.path.islink(path) else rmtree)(path))
 
     def delete_dir_below(self, root: str, path: str) -> None:
         self._delete_dir(path, lambda: delete_dir_below(root, path))

@@ -24,6 +24,7 @@ from contextlib import contextmanager
 import numpy as np
 import pyarrow as pa
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.arrow.types import SEQUENCE_NUMBER
 from paimon_core.dataclass import dataclass
@@ -145,7 +146,7 @@ def merge_rows(batch: pa.RecordBatch, key: Words, spec: MergeSpec) -> pa.RecordB
 
 def sorted_rows(batch: pa.RecordBatch, key: Words, spec: MergeSpec) -> pa.RecordBatch:
     """Sort all rows of one batch by key, older rows first."""
-    return batch.take(int64_array(group_by_key(batch, key, _sequence(batch, spec)).order))
+    return pc.take(batch, int64_array(group_by_key(batch, key, _sequence(batch, spec)).order))
 
 
 def _merge_window(cursors: Sequence[_Cursor], spec: MergeSpec) -> pa.RecordBatch:
@@ -165,7 +166,7 @@ def _merge_window(cursors: Sequence[_Cursor], spec: MergeSpec) -> pa.RecordBatch
     batch = concat_batches(parts)
     if whole.any() and (old := superseded(key, run, whole)).any():
         kept = np.flatnonzero(~old)
-        batch, key = batch.take(int64_array(kept)), key[kept]
+        batch, key = pc.take(batch, int64_array(kept)), key[kept]
     return merge_rows(batch, key, spec)
 
 
@@ -178,7 +179,7 @@ def _pass_through(cursor: _Cursor, spec: MergeSpec) -> pa.RecordBatch:
 def _without_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
     kinds = row_kinds(batch)
     retract = None if kinds is None else is_retract(kinds)
-    return batch if retract is None or not retract.any() else batch.take(int64_array(np.flatnonzero(~retract)))
+    return batch if retract is None or not retract.any() else pc.take(batch, int64_array(np.flatnonzero(~retract)))
 
 
 def _sequence(batch: pa.RecordBatch, spec: MergeSpec) -> Words | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from paimon_core.clock import now_millis
 from paimon_core.commit.publish import Publisher
@@ -18,20 +19,7 @@ from paimon_core.errors import (
     PaimonError,
     UnreadableFileError,
 )
-from paimon_core.iceberg.follow import follow, is_followed
-from paimon_core.maintenance.auto_tags import create_automatic_tags
-from paimon_core.maintenance.consumers import expire_consumers
-from paimon_core.maintenance.done_partitions import mark_done
-from paimon_core.maintenance.partitions import expire_partitions, local_now
-from paimon_core.maintenance.snapshot_expiry import (
-    Retention,
-    changelog_retention_of,
-    expire_changelogs,
-    expire_snapshots,
-    retention_of,
-)
-from paimon_core.maintenance.storage_clock import storage_now
-from paimon_core.maintenance.tags import expire_tags
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import (
     CONSUMER_EXPIRATION_TIME,
     END_INPUT_CHECK_PARTITION_EXPIRE,
@@ -45,11 +33,45 @@ from paimon_core.options import (
     WRITE_ONLY,
 )
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.branches import open_branch
-from paimon_core.store.consumers import consumer_files
+from paimon_core.store.features import is_followed
 from paimon_core.store.snapshots import earliest_snapshot, first_snapshots, latest_snapshot
-from paimon_core.store.streams import forget_streams, stream_files
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.iceberg.follow import follow
+    from paimon_core.maintenance.auto_tags import create_automatic_tags
+    from paimon_core.maintenance.consumers import expire_consumers
+    from paimon_core.maintenance.done_partitions import mark_done
+    from paimon_core.maintenance.partitions import expire_partitions, local_now
+    from paimon_core.maintenance.snapshot_expiry import (
+        Retention,
+        changelog_retention_of,
+        expire_changelogs,
+        expire_snapshots,
+        retention_of,
+    )
+    from paimon_core.maintenance.storage_clock import storage_now
+    from paimon_core.maintenance.tags import expire_tags
+    from paimon_core.store.branches import open_branch
+    from paimon_core.store.consumers import consumer_files
+    from paimon_core.store.streams import forget_streams, stream_files
+else:
+    follow = ImportedOnCall("paimon_core.iceberg.follow", "follow")
+    forget_streams = ImportedOnCall("paimon_core.store.streams", "forget_streams")
+    stream_files = ImportedOnCall("paimon_core.store.streams", "stream_files")
+    consumer_files = ImportedOnCall("paimon_core.store.consumers", "consumer_files")
+    open_branch = ImportedOnCall("paimon_core.store.branches", "open_branch")
+    expire_tags = ImportedOnCall("paimon_core.maintenance.tags", "expire_tags")
+    storage_now = ImportedOnCall("paimon_core.maintenance.storage_clock", "storage_now")
+    changelog_retention_of = ImportedOnCall("paimon_core.maintenance.snapshot_expiry", "changelog_retention_of")
+    expire_changelogs = ImportedOnCall("paimon_core.maintenance.snapshot_expiry", "expire_changelogs")
+    expire_snapshots = ImportedOnCall("paimon_core.maintenance.snapshot_expiry", "expire_snapshots")
+    retention_of = ImportedOnCall("paimon_core.maintenance.snapshot_expiry", "retention_of")
+    expire_partitions = ImportedOnCall("paimon_core.maintenance.partitions", "expire_partitions")
+    local_now = ImportedOnCall("paimon_core.maintenance.partitions", "local_now")
+    mark_done = ImportedOnCall("paimon_core.maintenance.done_partitions", "mark_done")
+    expire_consumers = ImportedOnCall("paimon_core.maintenance.consumers", "expire_consumers")
+    create_automatic_tags = ImportedOnCall("paimon_core.maintenance.auto_tags", "create_automatic_tags")
 
 _LOG = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import byte_lengths, byte_words, fixed_values, int64_array, validity
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.avro.codecs import InflatedError
@@ -111,7 +111,7 @@ class EntryColumns:
 
     @cached_property
     def _partitions(self) -> tuple[NDArray[np.int64], list[bytes]]:
-        coded = self._source.binary(("_PARTITION",)).dictionary_encode()
+        coded = pc.dictionary_encode(self._source.binary(("_PARTITION",)))
         return fixed_values(coded.indices, np.int32).astype(np.int64), coded.dictionary.to_pylist()
 
     def bounds(self, statistics: str) -> tuple[pa.Array, pa.Array]:
@@ -153,7 +153,7 @@ class EntryColumns:
 
         For each attribute: the index of each entry's value among the distinct values, -1 for none, and the values."""
         for values in (self._source.binary(("_FILE", "_EMBEDDED_FILE_INDEX")), self.external_paths):
-            coded = values.dictionary_encode()
+            coded = pc.dictionary_encode(values)
             codes = fixed_values(coded.indices, np.int32)
             yield np.where(validity(coded.indices), codes, -1), coded.dictionary.to_pylist()
         codes, names = self._source.lists(("_FILE", "_EXTRA_FILES"))
@@ -234,7 +234,7 @@ def _collide(manifests: Sequence[EntryColumns], order: Rows, repeated: NDArray[n
         return False
     first, second = order[again], order[again + 1]
     names = pa.chunked_array([m.names for m in manifests])
-    same = pc.equal(names.take(int64_array(first)), names.take(int64_array(second))).to_numpy()
+    same = pc.equal(pc.take(names, int64_array(first)), pc.take(names, int64_array(second))).to_numpy()
     known: dict[bytes, int] = {}
     codes = [np.array([known.setdefault(p, len(known)) for p in m.partitions], dtype=np.int64) for m in manifests]
     for column in (
@@ -268,7 +268,7 @@ class DecodedEntries:
         return np.array([v is not None for v in self._values(path)], dtype=np.bool_)
 
     def binary(self, path: Path) -> pa.Array:
-        return pa.array(self._values(path)).cast(pa.binary())
+        return pc.cast(pa.array(self._values(path)), pa.binary())
 
     def texts(self, path: Path, rows: Rows) -> list[Any]:
         values = self._values(path)

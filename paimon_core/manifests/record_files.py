@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from paimon_core import compute as pc
 from paimon_core.arrow.evolution import conform, sources_of
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import (
@@ -184,7 +184,7 @@ def _whole_millis(column: pa.Array) -> pa.Array:
     if not pa.types.is_struct(column.type) or not column.type.num_fields:
         return column
     children = [_whole_millis(column.field(i)) for i in range(column.type.num_fields)]
-    nulls = column.is_null() if column.null_count else None
+    nulls = pc.is_null(column) if column.null_count else None
     return pa.StructArray.from_arrays(children, fields=list(column.type), mask=nulls)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.errors import CorruptFileError, PaimonError, UnfamiliarFormError, reason
 from paimon_core.formats.avro.codecs import InflatedError
@@ -120,7 +121,7 @@ class CodedEntries:
 
     def texts(self, path: Path, rows: Rows) -> list[Any]:
         try:
-            found: list[Any] = self._binary(path, rows).cast(pa.string()).to_pylist()
+            found: list[Any] = pc.cast(self._binary(path, rows), pa.string()).to_pylist()
         except pa.ArrowException as e:
             raise CorruptFileError(self._path, f"its {path[-1]} do not decode ({e})") from e
         return found
@@ -132,7 +133,7 @@ class CodedEntries:
         if not there.size:
             return codes, []
         starts = offsets[there]
-        coded = self._coded.binary(starts, self._at((*path, END), rows)[there] - starts).dictionary_encode()
+        coded = pc.dictionary_encode(self._coded.binary(starts, self._at((*path, END), rows)[there] - starts))
         codes[there] = fixed_values(coded.indices, np.int32)
         avro = fastavro.parse_schema(_type_at(self._resolution.plain, path))
         decoded = (fastavro.schemaless_reader(io.BytesIO(c), avro, None) for c in coded.dictionary.to_pylist())
@@ -162,7 +163,7 @@ class CodedEntries:
             return [None if code < 0 else distinct[code] for code in codes.tolist()]
         if kind in ("bytes", "string"):
             content = self._binary(path, rows)
-            found: list[Any] = (content.cast(pa.string()) if kind == "string" else content).to_pylist()
+            found: list[Any] = (pc.cast(content, pa.string()) if kind == "string" else content).to_pylist()
             return found
         offsets = self._at(path, rows)
         numbers = self._numbers(offsets, path)
@@ -288,4 +289,4 @@ def _spread(content: pa.Array, rows: Rows, count: int) -> pa.Array:
     indices = np.zeros(count, dtype=np.int64)
     known = np.zeros(count, dtype=np.bool_)
     indices[rows], known[rows] = np.arange(len(rows)), True
-    return content.take(int64_array(indices, known))
+    return pc.take(content, int64_array(indices, known))

@@ -15,6 +15,7 @@ from paimon_core.options.option import (
     optional,
 )
 
+FILE_INDEXES = "file-index."  # the beginning of the options of file indexes
 SEARCH_MODES = ("fast", "full", "detail")
 
 BITMAP_INDEX_COMPRESSION = Option("bitmap-index.compression", str, "none", "Codec of blocks: none, zstd or lz4.")

@@ -6,7 +6,6 @@ Java connector.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from math import isfinite
@@ -14,13 +13,14 @@ from typing import Any, Generic, TypeVar
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
+from paimon_core.lazy import regex
 from paimon_core.secrets import redacted
 
 _T = TypeVar("_T")
 
-_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
-_TRUNCATE = re.compile(r"truncate\(([0-9]{1,9})\)")
-_AMOUNT = re.compile(r"([0-9]{1,19}) *([a-z]*)")
+_NUMBER = regex(r"[+-]?[0-9]{1,19}")
+_TRUNCATE = regex(r"truncate\(([0-9]{1,9})\)")
+_AMOUNT = regex(r"([0-9]{1,19}) *([a-z]*)")
 _LONG = 2**63
 _SIZE_UNITS = {
     1: ("", "b", "bytes"),

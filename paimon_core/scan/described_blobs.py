@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.errors import DataFileMissingError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import BLOB_AS_DESCRIPTOR

@@ -77,10 +77,11 @@ def pack_sections(
             yield tuple(f for p in group for f in p.files), not raw
 
 
-def spread(splits: Iterable[DataSplit], tasks: int) -> Iterator[DataSplit]:
-    """Divide splits if some of the `tasks` would have nothing to do. Splits that need a merge stay whole."""
+def spread(splits: Iterable[DataSplit], tasks: int, least: int = _LEAST_SHARE) -> Iterator[DataSplit]:
+    """Divide splits if some of the `tasks` would have nothing to do: a task reads at least `least` bytes. Splits that
+    need a merge stay whole."""
     known = list(splits)
-    share = task_share(known, tasks)
+    share = task_share(known, tasks, least)
     for split in known:
         if split.needs_merge or split.kind is not SplitKind.ROWS or split.size <= share:
             yield split
@@ -104,9 +105,9 @@ def whole_buckets(splits: Iterable[DataSplit], tasks: int) -> list[DataSplit]:
     return [replace(part[0], files=tuple(f for s in part for f in s.files)) for part in parts]
 
 
-def task_share(splits: Iterable[DataSplit], tasks: int) -> int:
+def task_share(splits: Iterable[DataSplit], tasks: int, least: int = _LEAST_SHARE) -> int:
     """Return the bytes that a task reads if `tasks` read the splits together."""
-    return max(_LEAST_SHARE, math.ceil(sum(s.size for s in splits) / tasks))
+    return max(least, math.ceil(sum(s.size for s in splits) / tasks))
 
 
 def _may_delete(file: DataFileMeta) -> bool:

@@ -5,17 +5,17 @@ Source: `Identifier` of `org.apache.paimon.catalog`.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidNameError
+from paimon_core.lazy import regex
 from paimon_core.spec.paths import check_name
 
 _BRANCH = "branch_"
 MAIN_BRANCH = "main"
 BRANCH_OPTION = "branch"  # the option of a query that names a branch instead of `t$branch_NAME`
-_PLAIN = re.compile(r"[A-Za-z_]\w*(?:\$\w+)*")
+_PLAIN = regex(r"[A-Za-z_]\w*(?:\$\w+)*")
 
 
 def sql_name(*parts: str) -> str:

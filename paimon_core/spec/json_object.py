@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
@@ -18,9 +17,10 @@ from reprlib import repr as shortened
 from typing import Any, NoReturn
 
 from paimon_core.errors import CorruptFileError, InvalidDataError, UnfamiliarFormError
+from paimon_core.lazy import regex
 
-_INTEGER = re.compile(r"[+-]?\d{1,40}")
-_NUMBER = re.compile(r"[+-]?\d{1,40}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,3})?")
+_INTEGER = regex(r"[+-]?\d{1,40}")
+_NUMBER = regex(r"[+-]?\d{1,40}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,3})?")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7  # Java writes doubles between these without an exponent
 

@@ -22,21 +22,22 @@ from collections.abc import Iterable
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidNameError, UnfamiliarFormError
+from paimon_core.lazy import regex
 from paimon_core.spec.manifest import DataFileMeta
 
 UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"  # part of file names
 _ESCAPED = frozenset(map(chr, range(0x20))) | frozenset("\"#%'*/:=?\\\x7f{}[]^")
-_LOCAL_URI = re.compile(r"file:(?://)?(?P<path>/.*)")
-_FORBIDDEN_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f/\\\ud800-\udfff]")
+_LOCAL_URI = regex(r"file:(?://)?(?P<path>/.*)")
+_FORBIDDEN_IN_NAMES = regex(r"[\x00-\x1f\x7f-\x9f/\\\ud800-\udfff]")
 # Java and all other writers spell numbers in this way. Other names, such as `schema-007`, are files of unknown meaning.
 _NUMBER = "0|[1-9][0-9]{0,18}"
 _LARGEST_NUMBER = 2**63 - 1
-_SNAPSHOT = re.compile(rf"snapshot-({_NUMBER})")
-_SCHEMA = re.compile(rf"schema-({_NUMBER})")
-_CHANGELOG = re.compile(rf"changelog-({_NUMBER})")
-_TURN = re.compile(rf"turn-({_NUMBER})")
-_RUNNING = re.compile(rf"running-{UUID}")
-_STREAM_COMMIT = re.compile(rf"commit-({_NUMBER})")
+_SNAPSHOT = regex(rf"snapshot-({_NUMBER})")
+_SCHEMA = regex(rf"schema-({_NUMBER})")
+_CHANGELOG = regex(rf"changelog-({_NUMBER})")
+_TURN = regex(rf"turn-({_NUMBER})")
+_RUNNING = regex(rf"running-{UUID}")
+_STREAM_COMMIT = regex(rf"commit-({_NUMBER})")
 BRANCH_PREFIX, TAG_PREFIX, CONSUMER_PREFIX, STREAM_PREFIX = "branch-", "tag-", "consumer-", "stream-"
 MAX_NAME_BYTES = 200  # leaves room for `.db` and for folders beside it in a file name of 255 bytes
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidSchemaError, PaimonError, UnsupportedFeatureError
+from paimon_core.lazy import regex
 from paimon_core.spec.json_object import node_integer, node_text
 from paimon_core.spec.kinds import FLOATS, INTEGERS
 from paimon_core.spec.kinds import NESTED_KINDS as NESTED_KINDS
@@ -232,10 +233,10 @@ _TIMES = {
 }
 _NESTED = ("ARRAY", "MAP", "MULTISET", "ROW", "VECTOR")
 # pypaimon 2 also writes a MAP's key and value into its name; only the members `key` and `value` are used.
-_NESTED_SPELLING = re.compile(rf"(?P<name>{'|'.join(_NESTED)}) ?(?:<.*>)? ?(?P<null>NOT NULL|NULL)?")
+_NESTED_SPELLING = regex(rf"(?P<name>{'|'.join(_NESTED)}) ?(?:<.*>)? ?(?P<null>NOT NULL|NULL)?")
 _KNOWN = {*Kind.__members__, *_ALIASES, *_DECIMALS}
 # This pattern expects capitals and single blanks.
-_SPELLING = re.compile(
+_SPELLING = regex(
     r"(?P<name>[A-Z_]++(?: PRECISION)?) ?(?:\( ?(?P<p>[0-9]{1,10}) ?(?:, ?(?P<s>[0-9]{1,10}) ?)?\))?"
     r" ?(?P<zone>WITH LOCAL TIME ZONE|WITHOUT TIME ZONE)? ?(?P<null>NOT NULL|NULL)?"
 )

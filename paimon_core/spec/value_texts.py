@@ -45,6 +45,7 @@ from typing import Any
 
 import numpy as np
 
+from paimon_core.lazy import regex
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.kinds import FLOATS, INTEGERS, MOMENTS, KindColumn, is_in_range
 from paimon_core.spec.types import DataField, DataType, Kind, TimeType
@@ -52,15 +53,15 @@ from paimon_core.time_zones import epoch_moment, parsed_moment, wall_clock, wall
 
 _MILLIS_PER_DAY = 86_400_000
 _EPOCH_DAY = date(1970, 1, 1)
-_BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]*")  # non-breaking spaces and NEL do not count as blanks
-_INTEGER = re.compile(r"[+-]?\d{1,19}", re.ASCII)
-_FLOAT = re.compile(r"[+-]?(\d{1,400}(\.\d{0,400})?([eE][+-]?\d{1,4})?|Infinity|NaN)")
-_DECIMAL = re.compile(r"[+-]?\d{1,38}(\.\d{1,38})?([eE][+-]?\d{1,2})?")
-_TIME = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?")
-_SQL_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))?")
+_BLANK = regex(r"[^\S\x85\xa0\u2007\u202f]*")  # non-breaking spaces and NEL do not count as blanks
+_INTEGER = regex(r"[+-]?\d{1,19}", re.ASCII)
+_FLOAT = regex(r"[+-]?(\d{1,400}(\.\d{0,400})?([eE][+-]?\d{1,4})?|Infinity|NaN)")
+_DECIMAL = regex(r"[+-]?\d{1,38}(\.\d{1,38})?([eE][+-]?\d{1,2})?")
+_TIME = regex(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?")
+_SQL_MOMENT = regex(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))?")
 _SPELLINGS: KindColumn[re.Pattern[str]] = KindColumn(
     {
-        Kind.BOOLEAN: re.compile("true|false"),
+        Kind.BOOLEAN: regex("true|false"),
         **dict.fromkeys(INTEGERS, _INTEGER),
         **dict.fromkeys(FLOATS, _FLOAT),
         Kind.DECIMAL: _DECIMAL,

@@ -10,7 +10,6 @@ schema is a file that others may write.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import field
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -18,13 +17,14 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.load import normalize, without_links
+from paimon_core.lazy import regex
 from paimon_core.options import names
 
 EXTERNAL_PATHS, MARK_DONE_URLS = "allowed-external-paths", "allowed-mark-done-urls"
 ICEBERG_CATALOGS = "allowed-iceberg-catalogs"
 DESCRIPTORS = "blob-descriptor."
 _ALIKE = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs", "wasbs": "abfs", "wasb": "abfs"}
-_PORT = re.compile(r":(?:8020|9000|9820|9870|443|80)$")
+_PORT = regex(r":(?:8020|9000|9820|9870|443|80)$")
 
 
 @dataclass(frozen=True, slots=True)

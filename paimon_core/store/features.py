@@ -211,6 +211,11 @@ def check_insertable(store: TableStore) -> None:
         store.rights.check_insert(store.name)
 
 
+def is_followed(store: TableStore) -> bool:
+    """Return whether the table has metadata for readers of Iceberg. They do not read branches."""
+    return store.options[ICEBERG_STORAGE] != DISABLED and not store.branch
+
+
 def check_iceberg_catalogs(store: TableStore) -> None:
     """Raise an error if the table's options select an Iceberg catalog that must not be notified; see
     `IcebergCatalogs`.

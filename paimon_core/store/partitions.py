@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
 import struct
 from collections.abc import Iterable, Sequence
 from datetime import UTC, tzinfo
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.arrow.casts import cast_column
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.prune import may_match
-from paimon_core.lazy import cached_property
+from paimon_core.lazy import cached_property, regex
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.kinds import BINARIES
 from paimon_core.spec.manifest import ManifestFileMeta
@@ -26,10 +25,10 @@ from paimon_core.spec.stats import UNKNOWN, ColumnStats, bound_order, decode_sta
 from paimon_core.spec.types import STRING, DataField, DataType, Kind
 
 # the text of bytes in Python, in which pypaimon names folders
-_BYTES_OF_PYTHON = re.compile(
+_BYTES_OF_PYTHON = regex(
     r"""b(?:'(?:[ -&(-\[\]-~]|\\[tnr\\']|\\x[0-9a-f]{2})*'|"(?:[ -!#-\[\]-~]|\\[tnr\\]|\\x[0-9a-f]{2})*")"""
 )
-_DAYS = re.compile(r"-?[0-9]{1,7}")
+_DAYS = regex(r"-?[0-9]{1,7}")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ Source: specification, "Snapshot".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -20,13 +19,14 @@ from typing import Any
 from paimon_core.errors import CorruptFileError, SnapshotNotFoundError, StorageError, UnreadableFileError
 from paimon_core.io.file_io import MOST_HINT
 from paimon_core.io.side_by_side import both, outcome_of, side_by_side, together
+from paimon_core.lazy import regex
 from paimon_core.spec.paths import parse_snapshot_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
 from paimon_core.store.table_store import TableStore
 
 _LOOKS = 10
 _MOST_LISTED = 300  # versions: a longer listing takes more time than two small reads
-_HINT = re.compile(rb"\s*(\d{1,19})\s*")
+_HINT = regex(rb"\s*(\d{1,19})\s*")
 
 
 def latest_snapshot(store: TableStore) -> Snapshot | None:

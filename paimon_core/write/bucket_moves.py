@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.failure import on_failure
 from paimon_core.jobs import Job, TaskT
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import (
     BUCKET,
@@ -37,8 +38,15 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import live_files
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.compaction.job import compaction_job, live_buckets
-from paimon_core.write.routing import route_job, routes
+
+if TYPE_CHECKING:
+    from paimon_core.write.compaction.job import compaction_job, live_buckets
+    from paimon_core.write.routing import route_job, routes
+else:
+    route_job = ImportedOnCall("paimon_core.write.routing", "route_job")
+    routes = ImportedOnCall("paimon_core.write.routing", "routes")
+    compaction_job = ImportedOnCall("paimon_core.write.compaction.job", "compaction_job")
+    live_buckets = ImportedOnCall("paimon_core.write.compaction.job", "live_buckets")
 
 
 @dataclass(frozen=True, slots=True)

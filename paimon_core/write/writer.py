@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pyarrow as pa
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.formats.registry import write_format
 from paimon_core.io.failure import on_failure
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import BUCKET, POSTPONED
 from paimon_core.spec.message import CommitMessage
 from paimon_core.store.data.time_units import as_stored_times
 from paimon_core.store.features import check_merging
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.append import AppendWriter
-from paimon_core.write.buckets.dynamic import AssignmentBase
-from paimon_core.write.buckets.postponed import PostponedWriter
-from paimon_core.write.key_value import KeyValueWriter
+
+if TYPE_CHECKING:
+    from paimon_core.write.append import AppendWriter
+    from paimon_core.write.buckets.dynamic import AssignmentBase
+    from paimon_core.write.buckets.postponed import PostponedWriter
+    from paimon_core.write.key_value import KeyValueWriter
+else:
+    KeyValueWriter = ImportedOnCall("paimon_core.write.key_value", "KeyValueWriter")
+    AppendWriter = ImportedOnCall("paimon_core.write.append", "AppendWriter")
+    PostponedWriter = ImportedOnCall("paimon_core.write.buckets.postponed", "PostponedWriter")
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

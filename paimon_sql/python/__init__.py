@@ -9,8 +9,8 @@ queries      SQL on DuckDB
 following    batches of changes that a program acknowledges
 scan         which rows are read; `versions` chooses the version, `reading` reads splits
 searching    the rows with the nearest vectors
-writing      appends, upserts, overwrites, deletes, updates; `assignment` casts the rows of a program
+writing      appends, upserts, overwrites; `row_changes` deletes and updates; `assignment` casts the rows of a program
 merging      MERGE; `matching` joins rows, `changed_rows` writes changes
-calls        procedures; `executor` runs their jobs on threads
+calls        procedures; `procedure_threads` runs their jobs, `executor` runs jobs of tables on threads
 where/       conditions in SQL over Arrow columns
 """

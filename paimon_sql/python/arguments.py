@@ -13,8 +13,8 @@ from types import FunctionType
 from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.spec.split import DataSplit

@@ -14,7 +14,7 @@ from paimon_core.tracing import span
 from paimon_sql.catalog.base import DEFAULT_DATABASE, SupportsDatabases
 from paimon_sql.procedures import PROCEDURES, Parameter, Procedure, ProcedureContext, result_table
 from paimon_sql.procedures.arguments import table_options
-from paimon_sql.python.executor import ThreadExecutor
+from paimon_sql.python.procedure_threads import ProcedureThreads
 from paimon_sql.python.progress import JobProgress
 
 _TYPES: Mapping[str, type] = {"string": str, "bigint": int, "int": int, "boolean": bool, "map<string,string>": dict}
@@ -35,7 +35,7 @@ def call_procedure(
     procedure = PROCEDURES.get(name.lower().removeprefix("sys."))
     if procedure is None:
         raise NotFoundError(f"There is no procedure {name!r}; there are {', '.join(sorted(PROCEDURES))}.")
-    context = ProcedureContext(catalog, DEFAULT_DATABASE, ThreadExecutor(progress), zone)
+    context = ProcedureContext(catalog, DEFAULT_DATABASE, ProcedureThreads(progress), zone)
     with span("statement", kind=f"CALL {procedure.name}"):
         rows = procedure.call(context, _checked(procedure, arguments))
     return result_table(procedure.columns_of(rows), rows)

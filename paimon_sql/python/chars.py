@@ -6,8 +6,8 @@ Files have them with all spaces, with some, or with none: that depends on the wr
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.spec.types import INT, CollectionType, DataType, Kind, LengthType, MapType, RowType, nested_types
 
 

@@ -1,37 +1,24 @@
-"""Run jobs of tables and procedures on threads of this process. On a Spark cluster, executors run the same jobs."""
+"""Run jobs of tables on threads of this process. On a Spark cluster, executors run the same jobs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from paimon_core.arrow.table_fields import table_fields
-from paimon_core.dataclass import dataclass
-from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.jobs import Job, ResultT, TaskT
-from paimon_core.maintenance.orphans.job import FOUND, NEEDED, OrphanSearch
-from paimon_core.spec.message import CommitMessage
 from paimon_core.tracing import span
-from paimon_core.write.compaction.sort_job import SortJob
 from paimon_sql.python.progress import JobProgress, LoggedProgress, TaskCount
-from paimon_sql.python.where.condition import Condition
-
-if TYPE_CHECKING:
-    from paimon_sql.procedures import ForeignTable
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 
 class ThreadExecutor:
-    """Runs the tasks of a job on all cores, and reports its `progress`. What needs Spark is refused by name. See
-    `ProcedureExecutor`.
-    """
+    """Runs the tasks of a job on all cores, and reports its `progress`."""
 
     def __init__(self, progress: JobProgress | None = None) -> None:
         self._progress = progress or LoggedProgress()
@@ -48,68 +35,10 @@ class ThreadExecutor:
                 ended()
 
             job.follow(lambda: count.value)
-            return _on_threads(job.function, job.tasks, undo=job.undo, ended=note)
-
-    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundHere:
-        """Return the files that a search finds and that no version needs."""
-        sources, folders = list(search.sources()), list(search.folders())
-        with self._progress.job(description, len(sources) + len(folders)) as ended:
-            named = _on_threads(search.needed_by, sources, parallelism, ended=ended)
-            listed = _on_threads(search.found_in, folders, parallelism, ended=ended)
-        weights = pa.Table.from_batches(named, NEEDED).group_by(["chain", "name"]).aggregate([("weight", "sum")])
-        kept = weights.filter(pc.greater(weights["weight_sum"], 0))["name"].combine_chunks()
-        found = pa.Table.from_batches(listed, FOUND)
-        names = pc.replace_substring_regex(found["path"], ".*/", "")
-        return FoundHere(search, found.filter(pc.invert(pc.is_in(names, value_set=kept))))
-
-    def select(self, rows: pa.Table, condition: str) -> list[int]:
-        """Return the numbers of the rows that satisfy an SQL condition on their columns. Raises the errors of
-        `bind`.
-        """
-        numbered = rows.append_column(_ROW_NUMBER, pa.array(range(rows.num_rows), pa.int64()))
-        checked = Condition.of(condition, table_fields(rows.schema), None)
-        batches = [checked.filter(batch) for batch in numbered.to_batches()]
-        return [number for batch in batches for number in batch.column(_ROW_NUMBER).to_pylist()]
-
-    def foreign_table(self, database: str, name: str) -> ForeignTable | None:
-        _refuse("Migrating a table of Spark's own catalog")
-
-    def foreign_tables(self, database: str) -> list[str] | None:
-        _refuse("Migrating a database of Spark's own catalog")
-
-    def drop_foreign_table(self, database: str, name: str) -> None:
-        _refuse("Dropping a table of Spark's own catalog")
-
-    def folder_of_files(self, file_format: str, location: str, options: Mapping[str, str]) -> ForeignTable:
-        _refuse("Reading the columns of other files")
-
-    def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
-        _refuse("Sorting the rows of a table")
+            return on_threads(job.function, job.tasks, undo=job.undo, ended=note)
 
 
-_ROW_NUMBER = "__row"
-
-
-@dataclass(frozen=True, slots=True)
-class FoundHere:
-    """Files that were found and that no version needs, with their bytes. See `FoundFiles`."""
-
-    search: OrphanSearch
-    files: pa.Table
-
-    @property
-    def count(self) -> int:
-        return int(self.files.num_rows)
-
-    @property
-    def size(self) -> int:
-        return int(pc.sum(self.files["size"]).as_py() or 0)
-
-    def delete(self) -> None:
-        self.search.delete(self.files["path"].to_pylist())
-
-
-def _on_threads(
+def on_threads(
     function: Callable[[S], T],
     tasks: Sequence[S],
     width: int | None = None,
@@ -144,7 +73,3 @@ def _on_threads(
         if undo is not None and future.exception() is None:
             undo(future.result())
     raise failure
-
-
-def _refuse(what: str) -> NoReturn:
-    raise UnsupportedFeatureError(f"{what} needs Spark: call the procedure there, by CALL sys.NAME(…).")

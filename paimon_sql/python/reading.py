@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from paimon_core import compute as pc
 from paimon_core.arrow.required_parts import with_required_parts
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError, reason
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lazy import cached_property
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields, read_derived
+from paimon_core.scan.splits import spread
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.spec.types import DataType
 from paimon_core.store.table_store import TableStore
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from paimon_core.expressions.shown import Shown
 
 _AHEAD = 4  # batches of a split that wait for their turn
+_PARTS, _LEAST_PART = 4, 2**21  # parts of a scan for each thread, and bytes of a part: a thread starts at once
 _POLL_SECONDS = 0.1
 
 
@@ -68,7 +71,9 @@ class RowReader:
     def _typed(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """The columns of the result: CHAR values are filled with spaces, and nested columns lack the ids of files."""
         try:
-            arrays = [self._filled(f.name, with_required_parts(rows.column(f.name))).cast(f.type) for f in self.schema]
+            filled = (self._filled(f.name, with_required_parts(rows.column(f.name))) for f in self.schema)
+            pairs = zip(filled, self.schema, strict=True)
+            arrays = [c if c.type.equals(f.type, check_metadata=True) else pc.cast(c, f.type) for c, f in pairs]
             return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
         except pa.ArrowInvalid as e:
             raise UnfamiliarFormError(self.store.root, f"a value does not fit its column ({reason(e)})") from e
@@ -117,8 +122,17 @@ class ScanSplit:
         return pa.Table.from_batches(self.reader.batches(self.split), self.reader.schema)
 
 
-def in_order(reader: RowReader, splits: Sequence[DataSplit], threads: int) -> Generator[pa.RecordBatch, None, None]:
-    """Yield the batches of splits in their order. Up to `threads` splits are read ahead, each by a few batches."""
+def divided(splits: Sequence[DataSplit], threads: int) -> list[DataSplit]:
+    """Divide splits so that the threads of this process end at about the same time."""
+    return list(spread(splits, _PARTS * threads, _LEAST_PART)) if threads > 1 else list(splits)
+
+
+def in_order(
+    reader: RowReader, splits: Sequence[DataSplit], threads: int, *, collected: bool = False
+) -> Generator[pa.RecordBatch, None, None]:
+    """Yield the batches of splits in their order. Up to `threads` splits are read ahead, each by a few batches; all
+    splits and batches if they are `collected`, because a caller with all rows in memory saves none by waiting.
+    """
     spare = threads // max(1, len(splits))
     if spare > 1:
         reader = replace(reader, store=replace(reader.store, threads=spare))
@@ -127,7 +141,7 @@ def in_order(reader: RowReader, splits: Sequence[DataSplit], threads: int) -> Ge
             yield from reader.batches(split)
         return
     stop = threading.Event()
-    feeds = [_Feed(stop) for _ in splits]
+    feeds = [_Feed(stop, 0 if collected else _AHEAD) for _ in splits]
     pool = ThreadPoolExecutor(min(threads, len(splits)), thread_name_prefix="scan")
     waiting = iter(zip(feeds, splits, strict=True))
 
@@ -136,7 +150,7 @@ def in_order(reader: RowReader, splits: Sequence[DataSplit], threads: int) -> Ge
             pool.submit(feed.fill, lambda split=split: reader.batches(split))  # type: ignore[misc]
 
     try:
-        begin(threads)
+        begin(len(splits) if collected else threads)
         for feed in feeds:
             yield from feed.drain()
             begin(1)
@@ -148,9 +162,9 @@ def in_order(reader: RowReader, splits: Sequence[DataSplit], threads: int) -> Ge
 class _Feed:
     """The batches of a split on their way from the thread that reads to the caller."""
 
-    def __init__(self, stop: threading.Event) -> None:
+    def __init__(self, stop: threading.Event, ahead: int) -> None:
         self._stop = stop
-        self._waiting: queue.Queue[pa.RecordBatch | BaseException | None] = queue.Queue(_AHEAD)
+        self._waiting: queue.Queue[pa.RecordBatch | BaseException | None] = queue.Queue(ahead)
 
     def fill(self, read: Callable[[], Iterable[pa.RecordBatch]]) -> None:
         try:

@@ -21,7 +21,6 @@ from paimon_core.scan.derived_tables import DerivedTable, derived_fields
 from paimon_core.scan.execution import check_full_scan, check_row_positions, is_answered_by_partitions
 from paimon_core.scan.metadata_columns import metadata_fields
 from paimon_core.scan.plan import Plan
-from paimon_core.scan.splits import spread
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.spec.types import NESTED_KINDS, DataField, Kind, cheap_field
@@ -29,7 +28,7 @@ from paimon_core.store.data.row_tracking import check_vectors_readable, tracking
 from paimon_core.store.features import check_selectable, shown_part
 from paimon_core.table import Table
 from paimon_sql.python.arguments import Options, checked_methods
-from paimon_sql.python.reading import RowReader, ScanSplit, first_of, in_order
+from paimon_sql.python.reading import RowReader, ScanSplit, divided, first_of, in_order
 from paimon_sql.python.where.condition import Condition, Where
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class TableScan:
 
     def to_arrow(self) -> pa.Table:
         """Return the rows in memory. Raises the errors of `to_batches`."""
-        return pa.Table.from_batches(self._batches(), self.schema)
+        return pa.Table.from_batches(self._batches(collected=True), self.schema)
 
     def to_pandas(self, **options: Any) -> pd.DataFrame:
         """Return the rows as a DataFrame of pandas; `options` go to `pyarrow.Table.to_pandas`. Raises the errors of
@@ -213,9 +212,10 @@ class TableScan:
         return self.to_batches().__arrow_c_stream__(requested_schema)
 
     # -- how ----------------------------------------------------------------------------------------------------------
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        splits = list(spread(self._plan.splits, pa.cpu_count()))
-        batches = in_order(self._reader, splits, pa.cpu_count())
+    def _batches(self, *, collected: bool = False) -> Iterator[pa.RecordBatch]:
+        threads = pa.cpu_count()
+        splits = divided(self._plan.splits, threads)
+        batches = in_order(self._reader, splits, threads, collected=collected and self.limit is None)
         return batches if self.limit is None else first_of(batches, self.limit)
 
     @cached_property

@@ -13,7 +13,7 @@ import pyarrow as pa
 from paimon_core.arrow.types import arrow_schema, plain_schema
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.object_table import is_object_table
 from paimon_core.options import MERGE_SCHEMA
@@ -37,14 +37,8 @@ if TYPE_CHECKING:
     from paimon_sql.python.following import Follower, following_options
     from paimon_sql.python.merging import Clauses, MergeClauses, merge_rows
     from paimon_sql.python.planned_write import PlannedWrite
-    from paimon_sql.python.writing import (
-        WrittenTable,
-        append_rows,
-        delete_rows,
-        overwrite_rows,
-        planned_write,
-        update_rows,
-    )
+    from paimon_sql.python.row_changes import delete_rows, update_rows
+    from paimon_sql.python.writing import WrittenTable, append_rows, overwrite_rows, planned_write
 else:
     column_changes = ImportedOnCall("paimon_sql.python.definitions", "column_changes")
     comment_changes = ImportedOnCall("paimon_sql.python.definitions", "comment_changes")
@@ -57,11 +51,11 @@ else:
     MergeClauses = ImportedOnCall("paimon_sql.python.merging", "MergeClauses")
     merge_rows = ImportedOnCall("paimon_sql.python.merging", "merge_rows")
     append_rows = ImportedOnCall("paimon_sql.python.writing", "append_rows")
-    delete_rows = ImportedOnCall("paimon_sql.python.writing", "delete_rows")
+    delete_rows = ImportedOnCall("paimon_sql.python.row_changes", "delete_rows")
     overwrite_rows = ImportedOnCall("paimon_sql.python.writing", "overwrite_rows")
     WrittenTable = ImportedOnCall("paimon_sql.python.writing", "WrittenTable")
     planned_write = ImportedOnCall("paimon_sql.python.writing", "planned_write")
-    update_rows = ImportedOnCall("paimon_sql.python.writing", "update_rows")
+    update_rows = ImportedOnCall("paimon_sql.python.row_changes", "update_rows")
 
 
 def check_kind(identifier: Identifier, options: Mapping[str, str]) -> None:

@@ -3,8 +3,8 @@ UPDATE in Spark, with one task in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -16,35 +16,23 @@ from paimon_core.errors import ColumnNotFoundError, InvalidDataError, Unsupporte
 from paimon_core.expressions.predicate import columns, conjunction, equals
 from paimon_core.expressions.terms import core_value
 from paimon_core.insert import insert_rows
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import (
     MERGE_SCHEMA,
     UPSERT_KEY,
 )
-from paimon_core.row_level.rules import (
-    check_deletable,
-    delete_rules,
-    deletes_whole_partitions,
-    update_rules,
-)
-from paimon_core.scan.execution import is_answered_by_partitions
-from paimon_core.spec.snapshot import Operation
-from paimon_core.store.ddl.merged_schema import merging_changes
-from paimon_core.store.ddl.schema_changes import SchemaChange
 from paimon_core.table import Table
 from paimon_sql.catalog.base import StagedTable
 from paimon_sql.python.assignment import rows_of
-from paimon_sql.python.changed_rows import (
-    ChangedRows,
-    check_changed,
-    commit_changes,
-    computed_value,
-    made_anew,
-    rows_to_change,
-)
 from paimon_sql.python.executor import ThreadExecutor
 from paimon_sql.python.planned_write import PlannedWrite
-from paimon_sql.python.scan import TableScan
-from paimon_sql.python.where.condition import Computed, Condition, Where
+from paimon_sql.python.where.condition import Condition, Where
+
+if TYPE_CHECKING:
+    from paimon_core.store.ddl.merged_schema import merging_changes
+    from paimon_core.store.ddl.schema_changes import SchemaChange
+else:
+    merging_changes = ImportedOnCall("paimon_core.store.ddl.merged_schema", "merging_changes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,36 +111,6 @@ def _replaced(
     return Overwrite(dynamic=dynamic), {}
 
 
-def delete_rows(table: Table, where: Where) -> None:
-    """Delete the rows that satisfy a condition. Raises the errors of `PaimonTable.delete`."""
-    check_changed(table, replacing=None)
-    check_deletable(table.store, table.hides_rows)
-    condition = Condition.of(where, table.schema.fields, table.store.zone)
-    pushed = [p for _, p in condition.pushed(table.schema.field_by_name)]
-    known = [p for p in pushed if p is not None and is_answered_by_partitions(p, table.schema)]
-    if len(known) == len(pushed) and deletes_whole_partitions(table.store):
-        table.truncate(table.commit_info(Operation.TRUNCATE), conjunction(known))
-        return
-    rules = delete_rules(table.store, table.latest_snapshot())
-    keeps = tuple(f.name for f in table.schema.fields) if table.store.has_primary_key else ()
-    commit_changes(table, rules, _deleted(ChangedRows.of(table), rows_to_change(table, where, keeps, deletes=True)))
-
-
-def update_rows(table: Table, assignments: Mapping[str, Any], where: Where | None) -> None:
-    """Give rows that satisfy a condition other values. Raises the errors of `PaimonTable.update`."""
-    check_changed(table, replacing="UPDATE")
-    fields = table.schema.fields
-    computed = {c.column: c for c in (computed_value(table, n, value, fields) for n, value in assignments.items())}
-    if not computed or len(computed) < len(assignments):
-        raise InvalidDataError(f"UPDATE of {table.name} must assign at least one column, and each only once.")
-    names, changed = [f.name for f in fields], ChangedRows.of(table)
-    computed |= made_anew(table, computed)
-    rules = update_rules(table.store, table.latest_snapshot(), computed.keys())
-    used = {name for c in computed.values() for name in c.columns} | (set(names) if rules.moves_rows else set())
-    rows = rows_to_change(table, where, [n for n in names if n in used | changed.checks.columns])
-    commit_changes(table, rules, _updated(changed, rows, computed))
-
-
 def _check_mergeable(table: Table) -> None:
     if table.store.options[UPSERT_KEY]:
         raise UnsupportedFeatureError(
@@ -205,14 +163,3 @@ def _of_partitions(table: Table, where: Where) -> Any:
             f"({', '.join(table.schema.partition_keys) or 'it has none'}), or delete rows and append others."
         )
     return conjunction(known)
-
-
-# -- changed rows -----------------------------------------------------------------------------------------------------
-def _deleted(changed: ChangedRows, rows: TableScan) -> Iterator[pa.RecordBatch]:
-    for batch in changed.in_place(rows):
-        yield changed.deleted(batch)
-
-
-def _updated(changed: ChangedRows, rows: TableScan, computed: Mapping[str, Computed]) -> Iterator[pa.RecordBatch]:
-    for batch in changed.in_place(rows):
-        yield changed.updated(batch, {name: c.values(batch) for name, c in computed.items()})

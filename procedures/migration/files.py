@@ -11,8 +11,8 @@ from functools import partial
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import AlreadyCommittedError, InvalidOptionError, InvalidSchemaError, TableNotFoundError
+from paimon_core.format_table.kind import FORMAT_TABLE, TYPE, is_format_table
 from paimon_core.format_table.migration import ADOPTED, import_job, partition_of, plan_adoption, taken_files, without
-from paimon_core.format_table.options import FORMAT_TABLE, TYPE, is_format_table
 from paimon_core.format_table.scan import FormatSplit
 from paimon_core.format_table.table import FormatTable
 from paimon_core.io.failure import on_certain_failure

@@ -21,8 +21,8 @@ from paimon_core.commit.draft import CommitInfo, Once
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import AlreadyCommittedError, PaimonError
 from paimon_core.format_table.iceberg import IcebergTable
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.format_table.migration import MIGRATION
-from paimon_core.format_table.options import is_format_table
 from paimon_core.format_table.scan import FormatSplit
 from paimon_core.format_table.table import FormatTable
 from paimon_core.io.file_io import FileIO

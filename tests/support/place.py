@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from paimon_core.commit.changes import Overwrite
 from paimon_core.commit.draft import CommitInfo
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.format_table.scan import read_format_split
 from paimon_core.format_table.table import FormatTable
 from paimon_core.format_table.write import FormatTableWriter

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from paimon_core.errors import BranchNotFoundError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.format_table.table import FormatTable
 from paimon_core.maintenance.orphans.search import find_orphans, remove_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots

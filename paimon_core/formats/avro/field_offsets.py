@@ -33,6 +33,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import int64_array
 from paimon_core.dataclass import dataclass
 
@@ -107,7 +108,7 @@ class Coded:
         offsets[-1] = offsets[-2] if len(starts) else 0
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self.bytes)]
         spaced = pa.Array.from_buffers(pa.binary(), 2 * len(starts), buffers)
-        return spaced.take(int64_array(np.arange(0, 2 * len(starts), 2)))
+        return pc.take(spaced, int64_array(np.arange(0, 2 * len(starts), 2)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.arrow.leaves import leaves
 from paimon_core.options import Option, TableOptions, boolean, one_of
 

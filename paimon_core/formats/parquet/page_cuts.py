@@ -142,7 +142,7 @@ def pages_of_group(footer: CheckedFooter, group: int, name: str) -> PagesOfGroup
 
     Raises `ValueError` for a damaged index."""
     flat = footer.footer.flat
-    chunks = {c.name: c for c in footer.footer.groups[group] if c.path == c.name and c.name in flat}
+    chunks = {c.name: c for c in footer.footer.groups[group].chunks if c.path == c.name and c.name in flat}
     with checked_structure():
         places = _places(footer, chunks.get(name))
     return None if places is None or len(places.starts) <= 2 else PagesOfGroup(footer, chunks, places.starts)

@@ -11,7 +11,6 @@ Source: parquet-format, `parquet.thrift`, "FileMetaData", "SchemaElement", "Colu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import field
 from itertools import chain, repeat
@@ -28,6 +27,7 @@ from paimon_core.formats.parquet.footer import (
     schema_elements,
 )
 from paimon_core.formats.parquet.thrift import Fields, Items, checked_structure, decode, decode_at, encode
+from paimon_core.lazy import regex
 from paimon_core.spec.encodings.varints import unzigzag, varint_at
 
 REQUIRED, OPTIONAL, REPEATED = range(3)
@@ -42,7 +42,7 @@ _ENCODINGS, _PATH, _CODEC = 2, 3, 4  # ColumnMetaData
 _ROWS_HEADER, _GROUPS_HEADER = 0x16, 0x19  # of the fields after the schema
 _LONG_LIST = 15
 # The type and the encodings of a chunk, which end where its path begins.
-_BEFORE_PATH = re.compile(
+_BEFORE_PATH = regex(
     rb"\x15[\x00-\x0e]\x19([\x05\x15\x25\x35\x45\x55\x65\x75\x85\x95\xa5\xb5\xc5\xd5\xe5])([\x00-\x12]*)\Z"
 )
 _MOST_BEFORE = 18  # bytes of the type and the encodings

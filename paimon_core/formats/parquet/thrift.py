@@ -23,6 +23,7 @@ _INTEGERS = (I16, I32, I64)
 _WIDTHS = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}  # bytes of an element; booleans of fields are in their headers
 _DEEPEST = 32
 _LONG_LIST = 15
+_TOO_SHORT = "its metadata ends too early"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,15 @@ def decode(data: bytes, wanted: Wanted = None) -> Fields:
     """Return the structure at the beginning of the bytes, or its wanted fields: skipping the others takes less time.
 
     Raises `ValueError` for other bytes."""
-    return _Decoder(data).structure(0, wanted)
+    return decode_at(data, wanted)[0]
 
 
 def decode_at(data: bytes, wanted: Wanted = None) -> tuple[Fields, int]:
     """Decode like `decode`, and also return the size of the structure: other bytes may follow."""
-    decoder = _Decoder(data)
-    return decoder.structure(0, wanted), decoder.offset
+    try:
+        return _structure(data, 0, 0, wanted)
+    except IndexError as e:
+        raise ValueError(_TOO_SHORT) from e
 
 
 def encode(fields: Fields) -> bytes:
@@ -64,85 +67,76 @@ def checked_structure() -> Iterator[None]:
         raise ValueError(f"parts of its metadata are missing or have other types ({e!r})") from e
 
 
-class _Decoder:
-    """Reads values, one after another."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self.offset = data, 0
-
-    def structure(self, depth: int, wanted: Wanted) -> Fields:
-        if depth > _DEEPEST:
-            raise ValueError("its metadata is nested too deeply")
-        fields: Fields = {}
-        last = 0
-        while (header := self._byte()) != 0:
-            kind = header & 15
-            last = last + (header >> 4) if header >> 4 else self._integer()
-            is_wanted = wanted is None or last in wanted
-            if kind in (TRUE, FALSE):
-                if is_wanted:
-                    fields[last] = kind, kind == TRUE
-            elif is_wanted:
-                fields[last] = kind, self._value(kind, depth, None if wanted is None else wanted[last])
-            else:
-                self._skip(kind, depth)
-        return fields
-
-    def _skip(self, kind: int, depth: int) -> None:
-        try:
-            self.offset = _end_of(self._data, self.offset, kind, depth)
-        except IndexError:
-            self.offset = len(self._data) + 1
-        if self.offset > len(self._data):
-            raise ValueError("its metadata ends too early")
-
-    def _value(self, kind: int, depth: int, wanted: Wanted) -> Any:
+# These functions return a value and the offset behind it. They raise `IndexError` if the bytes end before.
+def _structure(data: bytes, at: int, depth: int, wanted: Wanted) -> tuple[Fields, int]:
+    if depth > _DEEPEST:
+        raise ValueError("its metadata is nested too deeply")
+    fields: Fields = {}
+    number = 0
+    while header := data[at]:
+        at += 1
+        kind = header & 15
+        if header > 15:  # noqa: PLR2004  the high half is the step from the field before
+            number += header >> 4
+        else:
+            number, at = _integer(data, at)
+        value: Any
+        if wanted is not None and number not in wanted:
+            at = at if kind in (TRUE, FALSE) else _end_of(data, at, kind, depth)
+            continue
         if kind in _INTEGERS:
-            return self._integer()
-        if kind == BINARY:
-            return self._bytes(self._number())
-        if kind == STRUCT:
-            return self.structure(depth + 1, wanted)
-        if kind in (LIST, SET):
-            header = self._byte()
-            count = self._number() if header >> 4 == _LONG_LIST else header >> 4
-            return self._items((header & 15,), count, depth, wanted)
-        if kind == MAP:
-            count = self._number()
-            kinds = self._byte() if count else 0
-            return self._items((kinds >> 4, kinds & 15), count, depth, wanted)
-        if kind in _WIDTHS:
-            return self._bytes(_WIDTHS[kind])
-        raise ValueError(f"its metadata has a value of the unknown kind {kind}")
+            byte = data[at]
+            value, at = (byte >> 1 ^ -(byte & 1), at + 1) if byte < 0x80 else _integer(data, at)  # spares most calls
+        elif kind in (TRUE, FALSE):
+            value = kind == TRUE
+        else:
+            value, at = _value(data, at, kind, depth, None if wanted is None else wanted[number])
+        fields[number] = kind, value
+    return fields, at + 1
 
-    def _items(self, kinds: tuple[int, ...], count: int, depth: int, wanted: Wanted) -> Items:
-        if depth > _DEEPEST or count > len(self._data):
-            raise ValueError("its metadata is nested too deeply, or ends too early")
-        return Items(kinds, [self._value(kind, depth + 1, wanted) for _ in range(count) for kind in kinds])
 
-    def _integer(self) -> int:
-        return unzigzag(self._number())
+def _value(data: bytes, at: int, kind: int, depth: int, wanted: Wanted) -> tuple[Any, int]:
+    if kind == STRUCT:
+        return _structure(data, at, depth + 1, wanted)
+    if kind in _INTEGERS:
+        return _integer(data, at)
+    if kind == BINARY:
+        size, at = _number_at(data, at)
+        return _bytes(data, at, size)
+    if kind in (LIST, SET):
+        header, at = data[at], at + 1
+        count, at = _number_at(data, at) if header >> 4 == _LONG_LIST else (header >> 4, at)
+        return _items(data, at, (header & 15,), count, depth, wanted)
+    if kind == MAP:
+        count, at = _number_at(data, at)
+        kinds, at = (data[at], at + 1) if count else (0, at)
+        return _items(data, at, (kinds >> 4, kinds & 15), count, depth, wanted)
+    if kind in _WIDTHS:
+        return _bytes(data, at, _WIDTHS[kind])
+    raise ValueError(f"its metadata has a value of the unknown kind {kind}")
 
-    def _number(self) -> int:
-        offset = self.offset
-        if offset < len(self._data) and (byte := self._data[offset]) < 0x80:  # most numbers: spares a call
-            self.offset = offset + 1
-            return byte
-        number, self.offset = _number_at(self._data, offset)
-        return number
 
-    def _byte(self) -> int:
-        offset = self.offset
-        if offset >= len(self._data):
-            raise ValueError("its metadata ends too early")
-        self.offset = offset + 1
-        return self._data[offset]
+def _items(data: bytes, at: int, kinds: tuple[int, ...], count: int, depth: int, wanted: Wanted) -> tuple[Items, int]:
+    if depth > _DEEPEST or count > len(data):
+        raise ValueError("its metadata is nested too deeply, or ends too early")
+    values = []
+    for _ in range(count):
+        for kind in kinds:
+            value, at = _value(data, at, kind, depth + 1, wanted)
+            values.append(value)
+    return Items(kinds, values), at
 
-    def _bytes(self, count: int) -> bytes:
-        start, self.offset = self.offset, self.offset + count
-        if self.offset > len(self._data):
-            raise ValueError("its metadata ends too early")
-        return self._data[start : self.offset]
+
+def _integer(data: bytes, at: int) -> tuple[int, int]:
+    number, at = _number_at(data, at)
+    return unzigzag(number), at
+
+
+def _bytes(data: bytes, at: int, size: int) -> tuple[bytes, int]:
+    end = at + size
+    if end > len(data):
+        raise ValueError(_TOO_SHORT)
+    return data[at:end], end
 
 
 def _number_at(data: bytes, at: int) -> tuple[int, int]:

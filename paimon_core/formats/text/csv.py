@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pv
 
+from paimon_core import compute as pc
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.text.lines import Malformed, joined, some_text
 from paimon_core.options import Option, TableOptions, boolean, one_of

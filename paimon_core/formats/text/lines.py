@@ -10,8 +10,8 @@ from enum import Enum, auto
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.options import Option, TableOptions
 from paimon_core.spec.kinds import TEXTS

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pyroaring import BitMap
 
 from paimon_core.errors import InvalidOptionError
 from paimon_core.indexes.file_index.column_index import UnknownIndex
@@ -76,7 +77,7 @@ class BloomFilterIndex(UnknownIndex):
             raise cursor.corrupt(f"it has {self._functions} hash functions and {len(self._bits)} bytes")
 
     def equal(self, keys: Sequence[Key]) -> Rows | None:
-        return None if keys and self._may_hold(_hashes(keys, self._key_type)).any() else Rows()
+        return None if keys and self._may_hold(_hashes(keys, self._key_type)).any() else BitMap()
 
     def _may_hold(self, hashes: Hashes) -> NDArray[np.bool_]:
         found = np.ones(len(hashes), dtype=np.bool_)

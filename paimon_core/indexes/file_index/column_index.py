@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
+from pyroaring import BitMap
+
 from paimon_core.indexes.file_index.cursor import Rows
 from paimon_core.indexes.file_index.keys import Key
 
@@ -87,16 +89,16 @@ class EmptyIndex(UnknownIndex):
     """The index of a column without any value, which has no body."""
 
     def equal(self, keys: Sequence[Key]) -> Rows | None:
-        return Rows()
+        return BitMap()
 
     def not_equal(self, keys: Sequence[Key]) -> Rows | None:
-        return Rows()
+        return BitMap()
 
     def less(self, key: Key, or_equal: bool) -> Rows | None:
-        return Rows()
+        return BitMap()
 
     def greater(self, key: Key, or_equal: bool) -> Rows | None:
-        return Rows()
+        return BitMap()
 
     def is_not_null(self) -> Rows | None:
-        return Rows()
+        return BitMap()

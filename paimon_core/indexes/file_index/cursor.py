@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pyroaring import BitMap
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from paimon_core.errors import CorruptFileError, UnsupportedVersionError, is_later
 
-Rows = BitMap
+if TYPE_CHECKING:
+    from pyroaring import BitMap
+
+Rows: TypeAlias = "BitMap"
 WITHOUT = "upgrade paimon-sql, or set 'file-index.read.enabled' = 'false' to read without the index"
 ADVICE = "rebuild it by CALL sys.rewrite_file_index, or set 'file-index.read.enabled' = 'false'"
 
@@ -65,6 +66,8 @@ class ByteCursor:
         """Read a Roaring bitmap in its portable format, of `size` bytes if given."""
         data: Any = memoryview(self.data)[self.position :] if size is None else self.take(size)
         try:
+            from pyroaring import BitMap  # noqa: PLC0415  few scans read bitmaps
+
             found = BitMap.deserialize(data)
         except (ValueError, IndexError, MemoryError, OverflowError) as e:
             raise self.corrupt(f"it has no valid bitmap at byte {self.position} ({e})") from e

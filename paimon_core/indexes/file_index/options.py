@@ -17,12 +17,12 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.indexes.file_index.bitmap import BLOCK_SIZE, VERSIONS
 from paimon_core.indexes.file_index.range_bitmap import CHUNK_SIZE
 from paimon_core.indexes.file_index.registry import INDEX_TYPES
-from paimon_core.options import Option, TableOptions, decimal_number, integer, memory_size
+from paimon_core.options import FILE_INDEXES, Option, TableOptions, decimal_number, integer, memory_size
 from paimon_core.spec.kinds import TEXTS
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, DataType, MapType
 
-PREFIX = "file-index."
+PREFIX = FILE_INDEXES
 _COLUMNS = ".columns"
 _PARTS = 3  # of TYPE.COLUMN.SETTING
 BITMAP_BLOCK_SIZE = Option("index-block-size", memory_size, BLOCK_SIZE, "Bytes of a block of values.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from types import MappingProxyType
 
 from paimon_core.dataclass import dataclass
@@ -49,7 +49,9 @@ INDEX_TYPES: Mapping[str, IndexType] = MappingProxyType(
 )
 
 
-POSITIONAL = INDEX_TYPES.keys() - {BLOOM_FILTER}  # types that find rows, not only whole files
+def index_types(*, positional: bool) -> Container[str]:
+    """Return all types of indexes, or `positional` ones, which find rows and not only whole files."""
+    return INDEX_TYPES.keys() - {BLOOM_FILTER} if positional else INDEX_TYPES.keys()
 
 
 def decode_index(

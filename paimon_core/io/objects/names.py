@@ -4,10 +4,11 @@ and Hadoop, without their prefix. `plain` makes different spellings equal.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-_SEPARATORS = re.compile(r"[.\-_]")
+from paimon_core.lazy import regex
+
+_SEPARATORS = regex(r"[.\-_]")
 KEY_STORES = "hadoop.security.credential.provider.path"
 
 
@@ -275,11 +276,11 @@ NEEDLESS = {
 }
 # An unknown name with one of these parts may change where or how data is stored, or which keys are used: a warning is
 # not enough.
-_GRAVE = re.compile(
+_GRAVE = regex(
     r"encrypt|kms|^sse|^cse|credential|token|sign(?:er|ing|ature)|keyprovider|jceks|secret|password|sas|"
     r"^acl|storageclass|fips|accesspoint|impersonat|oauth|^auth|role|endpoint|url|header"
 )
-_CERTIFICATES = re.compile(r"truststore|keystore|certificate|cabundle|cafile|insecure|verif|trustall|sslca|sslcert")
+_CERTIFICATES = regex(r"truststore|keystore|certificate|cabundle|cafile|insecure|verif|trustall|sslca|sslcert")
 _OFF = ("false", "none", "disabled")
 
 

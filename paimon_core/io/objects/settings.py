@@ -17,6 +17,7 @@ from typing import Any
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.io.objects.names import KEY_STORES, NEEDLESS, ONLY, REFUSED, USED, plain, refusal
+from paimon_core.lazy import regex
 
 PREFIXES = {
     "s3": ("fs.s3a.", "s3a.", "fs.s3n.", "fs.s3.", "s3."),
@@ -25,7 +26,7 @@ PREFIXES = {
     "azure": ("fs.azure.", "azure."),
 }
 _PASSTHROUGH = "fsspec."
-_TIME = re.compile(r"([0-9]{1,15})(ns|us|ms|s|m|h|d)?")
+_TIME = regex(r"([0-9]{1,15})(ns|us|ms|s|m|h|d)?")
 _NANOS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
 _SIMPLE = ("SimpleAWSCredentialsProvider", "TemporaryAWSCredentialsProvider", "StaticCredentialsProvider")
 _CHAIN = (
@@ -136,7 +137,7 @@ def _by_rank(kind: str, bucket: str, options: Mapping[str, str]) -> list[tuple[s
     return [(name, key) for _, name, key in sorted(ranked, key=lambda r: r[0])]
 
 
-_ACCOUNT = re.compile(r"(.+?)\.([a-z0-9]+\.(?:dfs|blob)\.[\w.]+)")
+_ACCOUNT = regex(r"(.+?)\.([a-z0-9]+\.(?:dfs|blob)\.[\w.]+)")
 
 
 def _of_account(name: str) -> tuple[str, str]:

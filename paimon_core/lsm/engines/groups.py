@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import fixed_array, taken
 from paimon_core.arrow.types import VALUE_KIND
 from paimon_core.lsm.functions.steps import Groups, Steps
@@ -53,4 +54,4 @@ def merged(
         columns.append(taken(column, newest) if value is None else value)
     result = pa.RecordBatch.from_arrays(columns, schema=batch.schema)
     deleted = is_retract(kinds)
-    return result.filter(fixed_array(~deleted, pa.bool_())) if drop_delete and deleted.any() else result
+    return pc.kept(result, fixed_array(~deleted, pa.bool_())) if drop_delete and deleted.any() else result

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from paimon_core.expressions.predicate import Predicate, columns
-from paimon_core.indexes.file_index.column_index import ColumnIndex
-from paimon_core.indexes.file_index.cursor import Rows
-from paimon_core.indexes.file_index.options import indexed_names, indexed_values, value_name
-from paimon_core.indexes.file_index.registry import decode_index
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import FILE_INDEX_READ
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.indexes.file_indexes import has_file_index, read_file_index
+from paimon_core.store.indexes.file_indexes import has_file_index
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
+    from paimon_core.indexes.file_index.column_index import ColumnIndex
+    from paimon_core.indexes.file_index.cursor import Rows
+    from paimon_core.indexes.file_index.options import indexed_names, indexed_values, value_name
+    from paimon_core.indexes.file_index.registry import decode_index, index_types
     from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
+    from paimon_core.store.indexes.file_indexes import read_file_index
 else:
+    indexed_names = ImportedOnCall("paimon_core.indexes.file_index.options", "indexed_names")
+    indexed_values = ImportedOnCall("paimon_core.indexes.file_index.options", "indexed_values")
+    value_name = ImportedOnCall("paimon_core.indexes.file_index.options", "value_name")
+    decode_index = ImportedOnCall("paimon_core.indexes.file_index.registry", "decode_index")
+    index_types = ImportedOnCall("paimon_core.indexes.file_index.registry", "index_types")
+    read_file_index = ImportedOnCall("paimon_core.store.indexes.file_indexes", "read_file_index")
     IndexedColumn = ImportedOnCall("paimon_core.indexes.matching_rows", "IndexedColumn")
     matching_rows = ImportedOnCall("paimon_core.indexes.matching_rows", "matching_rows")
 
@@ -43,13 +50,15 @@ def rows_by_index(
     file: DataFileMeta,
     predicate: Predicate,
     then: tuple[TableSchema, Mapping[str, str | None]],
-    types: Container[str],
+    *,
+    positional: bool,
 ) -> Rows | None:
-    """Return the positions of a file's rows that may satisfy the predicate, by indexes of the given types.
+    """Return the positions of a file's rows that may satisfy the predicate, by indexes (of `positional` types only).
 
     Return None if all rows may. `then` is the schema that the file was written with, and the names in this schema of
     the predicate's columns with unchanged type. Raises `CorruptFileError`, `DataFileMissingError`, `StorageError`.
     """
+    types = index_types(positional=positional)
     schema, names = then[0], dict(then[1])
     fields = {f.name: f.type for f in schema.fields}
     for name, value in indexed_values(store.options, store.schema).items():
@@ -61,7 +70,8 @@ def rows_by_index(
     index = read_file_index(store, bucket_dir, file, lambda p: p.column in wanted and p.index_type in types)
     if index is None or not index.bodies:
         return None
-    path, found = index.path or data_file_path(bucket_dir, file), defaultdict[str, list[ColumnIndex[Rows]]](list)
+    path = index.path or data_file_path(bucket_dir, file)
+    found: dict[str, list[ColumnIndex[Rows]]] = defaultdict(list)
     for location, body in index.bodies:
         decoded = decode_index(path, location.index_type, fields[location.column], body, file.row_count)
         if decoded is not None:

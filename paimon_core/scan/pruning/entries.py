@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from paimon_core import compute as pc
 from paimon_core.arrow.binary_row_fields import RowField
 from paimon_core.arrow.columns import fixed_values, int64_array
 from paimon_core.dataclass import dataclass
@@ -161,12 +161,12 @@ def _may_hold(
     data_type, index, rows = group.schema.field_by_name[name].type, group.covered.index(name), int64_array(group.rows)
     low, high = (RowField(b.take(rows), len(group.covered), index) for b in bounds)
     if data_type.kind in FLOATS | MOMENTS:
-        return _numbers_may_hold((low, high), data_type, wanted, of_format(columns.names.take(rows), "orc"))
+        return _numbers_may_hold((low, high), data_type, wanted, of_format(pc.take(columns.names, rows), "orc"))
     excluded = np.zeros(len(group.rows), dtype=np.bool_)
     if wanted.high is not None:
         excluded |= _beyond(low, data_type, wanted.high, above=True)
         if data_type.kind is Kind.CHAR:  # `Trust.bounds` has what holds of their lower bounds
-            excluded &= ~of_format(columns.names.take(rows), "orc")
+            excluded &= ~of_format(pc.take(columns.names, rows), "orc")
     if wanted.low is not None:
         excluded |= _beyond(high, data_type, wanted.low, above=False)
     return ~excluded

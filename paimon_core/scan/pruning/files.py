@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from decimal import InvalidOperation
 from itertools import product
@@ -17,11 +17,9 @@ from paimon_core.arrow.types import ROW_ID
 from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import Compare, In, Predicate, columns, conjuncts, only_on
 from paimon_core.expressions.prune import may_match
-from paimon_core.indexes.file_index.cursor import Rows as Positions
-from paimon_core.indexes.file_index.options import indexed_values
-from paimon_core.indexes.file_index.registry import INDEX_TYPES, POSITIONAL
 from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.manifests.entries import EntryColumns, Rows
+from paimon_core.options import FILE_INDEXES
 from paimon_core.scan.pruning.by_file_index import is_worth_reading, rows_by_index
 from paimon_core.scan.pruning.entries import Range, prune_entries, ranges
 from paimon_core.scan.pruning.file_stats import FileStats
@@ -38,8 +36,11 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
+    from paimon_core.indexes.file_index.cursor import Rows as Positions
+    from paimon_core.indexes.file_index.options import indexed_values
     from paimon_core.indexes.global_index.grouped_rows import RowIds, encode_row_ids
 else:
+    indexed_values = ImportedOnCall("paimon_core.indexes.file_index.options", "indexed_values")
     RowIds = ImportedOnCall("paimon_core.indexes.global_index.grouped_rows", "RowIds")
     encode_row_ids = ImportedOnCall("paimon_core.indexes.global_index.grouped_rows", "encode_row_ids")
 
@@ -138,7 +139,7 @@ class FileFilter:
             own = unseen.intersection(self._held(file))
             named = own | {name for name, column in self._maps.items() if column in own}
             usable, unseen = only_on(self.predicate, named), unseen - own
-            found = None if usable is None else self._rows_by_index(usable, bucket_dir, file, INDEX_TYPES.keys())
+            found = None if usable is None else self._rows_by_index(usable, bucket_dir, file)
             if found is not None and not found:
                 return False
         return True
@@ -147,15 +148,15 @@ class FileFilter:
         """Return the positions of a file's rows that may match by its indexes, or None for all rows.
 
         `positional`: use only index types that return rows. Raises the same errors as `matching`."""
-        return self._rows_by_index(self.predicate, bucket_dir, file, POSITIONAL if positional else INDEX_TYPES.keys())
+        return self._rows_by_index(self.predicate, bucket_dir, file, positional=positional)
 
     def _rows_by_index(
-        self, predicate: Predicate, bucket_dir: str, file: DataFileMeta, types: Container[str]
+        self, predicate: Predicate, bucket_dir: str, file: DataFileMeta, *, positional: bool = False
     ) -> Positions | None:
         if not is_worth_reading(self.store, file, predicate):
             return None
         then = self._stats.schema_then(file.schema_id)
-        return rows_by_index(self.store, bucket_dir, file, predicate, then, types)
+        return rows_by_index(self.store, bucket_dir, file, predicate, then, positional=positional)
 
     def keys_may_match(self, entry: ManifestEntry) -> bool:
         """Return whether a file may have matching rows by its key columns: rows with other keys need no file."""
@@ -210,6 +211,8 @@ class FileFilter:
     @cached_property
     def _maps(self) -> dict[str, str]:
         """The MAP columns with values that the predicate names, by the names of these values."""
+        if not any(key.startswith(FILE_INDEXES) for key in self.store.options.values):
+            return {}
         values = indexed_values(self.store.options, self.store.schema)
         return {c: values[c].field.name for c in columns(self.predicate) if c in values}
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.arrow.types import arrow_field, arrow_schema
 from paimon_core.errors import CorruptFileError, DataFileMissingError
 from paimon_core.formats.blob import BlobFile

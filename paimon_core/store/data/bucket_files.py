@@ -38,8 +38,6 @@ from paimon_core.expressions.predicate import Predicate
 from paimon_core.formats.file_format import FileFormat, ReadRequest
 from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.formats.registry import format_name, format_of_file
-from paimon_core.indexes.deletion_vector import Positions
-from paimon_core.indexes.file_index.cursor import Rows
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.io.side_by_side import in_background
@@ -71,6 +69,8 @@ from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
     from paimon_core.arrow.schema_evolution import Evolution
+    from paimon_core.indexes.deletion_vector import Positions
+    from paimon_core.indexes.file_index.cursor import Rows
     from paimon_core.io.ahead import FilesAhead
     from paimon_core.io.local_copies import LocalCopies
     from paimon_core.lsm.compaction import level_runs

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
+from pyroaring import BitMap
 
 from paimon_core.arrow.columns import int64_array, rows_at, without_rows
 from paimon_core.arrow.evolution import missing_column
@@ -54,7 +55,7 @@ class EvolvedFiles:
             if rows.is_plain and (chosen is None or not self._tracks):
                 plain = BucketFiles(self.store, self.bucket_dir, self.fields, self.predicate, self.deletions)
                 if chosen is not None:
-                    plain = replace(plain, selection=partial(_same_positions, Rows(chosen.astype(np.uint32))))
+                    plain = replace(plain, selection=partial(_same_positions, BitMap(chosen.astype(np.uint32))))
                 yield from plain.read(rows.files)
             elif chosen is None:
                 yield from self._undeleted(rows, self.whole(rows))
@@ -85,7 +86,7 @@ class EvolvedFiles:
         version = (held[0][0] if held else rows.anchor if own else rows.files[0]).max_sequence_number
         any_column = [(rows.anchor, fields_of_file(self.store, rows.anchor)[:1])]
         sources = held if held or vectors else any_column
-        chosen = None if positions is None else partial(_same_positions, Rows(positions.astype(np.uint32)))
+        chosen = None if positions is None else partial(_same_positions, BitMap(positions.astype(np.uint32)))
         readers = ((BucketFiles(self.store, self.bucket_dir, of, selection=chosen), file) for file, of in sources)
         streams = [reader.read([file]) for reader, file in readers]
         values = (blob_column(self.store, self.bucket_dir, rows, files, field) for field, files in blobs)
@@ -113,7 +114,7 @@ class EvolvedFiles:
             else:
                 wanted = np.arange(piece.start, piece.end, dtype=np.int64)
             is_whole = positions is None and len(wanted) == piece.file.row_count
-            chosen = Rows((wanted - piece.first).astype(np.uint32))
+            chosen = BitMap((wanted - piece.first).astype(np.uint32))
             selection = None if is_whole else partial(_same_positions, chosen)
             yield from BucketFiles(self.store, self.bucket_dir, tuple(fields), selection=selection).read([piece.file])
 

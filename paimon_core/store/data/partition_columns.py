@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.arrow.evolution import missing_column
 from paimon_core.spec.kinds import MOMENTS
 from paimon_core.spec.types import DataField, Kind

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import int64_array
 from paimon_core.arrow.types import ROW_ID, SEQUENCE_NUMBER, TRACKING_FIELDS, TRACKING_NAMES
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import VECTOR_FILE_FORMAT, TableOptions
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, VectorType
 from paimon_core.store.file_fields import fields_of_file
-from paimon_core.store.indexes.global_indexes import RowSpan, without
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.store.indexes.global_indexes import RowSpan, without
+else:
+    without = ImportedOnCall("paimon_core.store.indexes.global_indexes", "without")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,13 +15,14 @@ from reprlib import repr as shortened
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError, InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.lazy import regex
 from paimon_core.spec.json_object import member, text_list
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import MAX_LENGTH, DataField, DataType, Kind, LengthType, TimeType
 from paimon_core.time_zones import time_zone
 
 GENERATED_PREFIX = "generated-column."
-JAVA_CALLS = re.compile(r"\b(?:java_method|(?:try_)?reflect)\b", re.IGNORECASE)  # functions of Spark
+JAVA_CALLS = regex(r"\b(?:java_method|(?:try_)?reflect)\b", re.IGNORECASE)  # functions of Spark
 _KINDS = frozenset(
     (
         *(Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL),

@@ -17,11 +17,12 @@ from dataclasses import field, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.arrow.columns import fixed_values
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, InvalidDataError, NotAllowedError, StorageError, UnfamiliarFormError
+from paimon_core.lazy import regex
 from paimon_core.manifests.entries import EntryColumns
 from paimon_core.options import DATA_FILE_DIRECTORY, DATA_FILE_EXTERNAL_PATHS, GLOBAL_INDEX_EXTERNAL_PATH, TableOptions
 from paimon_core.secrets import without_secrets
@@ -34,9 +35,9 @@ from paimon_core.store.table_store import TableStore
 _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _PACK = ".managed.blob"
 _ENTROPY = "(?:[01]{4}/[01]{4}/[01]{4}/[01]{8}/)?"
-_GLOBAL_INDEX = re.compile(f"[^/]*-global-index-{_UUID}\\.index")
-_UNUSUAL = re.compile(r"(?:^|/)\.{0,2}(?:/|$)|[\x00-\x1f\x7f\\]")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
+_GLOBAL_INDEX = regex(f"[^/]*-global-index-{_UUID}\\.index")
+_UNUSUAL = regex(r"(?:^|/)\.{0,2}(?:/|$)|[\x00-\x1f\x7f\\]")
+_SCHEME = regex(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
 _ALIKE = {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}
 
 

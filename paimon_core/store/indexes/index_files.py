@@ -11,10 +11,11 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from paimon_core.errors import DataFileMissingError
-from paimon_core.indexes.deletion_vector import Positions, byte_range, decode_vector, decode_vectors
 from paimon_core.io.file_io import MOST_METADATA, storage_errors
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import INDEX_FILE_IN_DATA_DIR
 from paimon_core.spec.index_manifest import (
     DELETION_VECTORS_INDEX,
@@ -25,7 +26,6 @@ from paimon_core.spec.index_manifest import (
     IndexManifestEntry,
 )
 from paimon_core.spec.manifest import BucketKey
-from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import index_file_path, plain_path
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DeletionFile
@@ -33,6 +33,14 @@ from paimon_core.store.external.files import check_index_files
 from paimon_core.store.named_files import files_of
 from paimon_core.store.record_files import MetadataFile, read_records, record_bytes
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.indexes.deletion_vector import Positions, byte_range, decode_vector, decode_vectors
+    from paimon_core.spec.message import CommitMessage
+else:
+    byte_range = ImportedOnCall("paimon_core.indexes.deletion_vector", "byte_range")
+    decode_vector = ImportedOnCall("paimon_core.indexes.deletion_vector", "decode_vector")
+    decode_vectors = ImportedOnCall("paimon_core.indexes.deletion_vector", "decode_vectors")
 
 
 def index_entries(store: TableStore, snapshot: Snapshot | None) -> tuple[IndexManifestEntry, ...]:

@@ -8,9 +8,10 @@ Source: specification, "Data Files", "Changelog File".
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from paimon_core.formats.registry import for_changelog
-from paimon_core.indexes.file_index.options import without_file_indexes
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import (
     CHANGELOG_FILE_PREFIX,
     CHANGELOG_PRODUCER,
@@ -21,6 +22,11 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.indexes.file_index.options import without_file_indexes
+else:
+    without_file_indexes = ImportedOnCall("paimon_core.indexes.file_index.options", "without_file_indexes")
 
 
 def changelog_store(store: TableStore) -> TableStore:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +17,11 @@ from paimon_core.dataclass import dataclass
 from paimon_core.formats.file_format import FormatWriter, WrittenFile
 from paimon_core.formats.registry import block_bytes, file_ending, for_level, for_rows, for_vectors, write_format
 from paimon_core.formats.stats import KEY_MODE, column_modes, value_stats
-from paimon_core.indexes.file_index.options import indexed_columns
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.rows import is_retract
 from paimon_core.options import (
     DATA_FILE_THIN,
+    FILE_INDEXES,
     ROW_TRACKING,
     STATS_DENSE_STORE,
     TARGET_FILE_ROW_NUM,
@@ -37,10 +39,18 @@ from paimon_core.store.data.vector_parts import vector_file_fields
 from paimon_core.store.external.paths import external_path
 from paimon_core.store.file_fields import file_fields
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.files.blob_files import BlobColumnWriter
 from paimon_core.write.files.new_paths import NewPaths
 from paimon_core.write.files.packs import PackedColumns
-from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_index
+
+if TYPE_CHECKING:
+    from paimon_core.indexes.file_index.options import indexed_columns
+    from paimon_core.write.files.blob_files import BlobColumnWriter
+    from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_index
+else:
+    indexed_columns = ImportedOnCall("paimon_core.indexes.file_index.options", "indexed_columns")
+    BlobColumnWriter = ImportedOnCall("paimon_core.write.files.blob_files", "BlobColumnWriter")
+    FileIndexBuilder = ImportedOnCall("paimon_core.write.indexes.file_index", "FileIndexBuilder")
+    with_file_index = ImportedOnCall("paimon_core.write.indexes.file_index", "with_file_index")
 
 ROW_GROUP_ROWS = 1_000_000
 ROW_GROUP_BYTES = 64 * 2**20
@@ -132,7 +142,9 @@ class DataFileWriter:
         self._pending_rows = self._pending_bytes = 0
         self._room = self._most_rows = store.options[TARGET_FILE_ROW_NUM]
         names = {f.name for f in self._columns}
-        self._indexed = [c for c in indexed_columns(store.options, store.schema) if c.field.name in names]
+        has_indexes = any(key.startswith(FILE_INDEXES) for key in store.options.values)
+        declared = indexed_columns(store.options, store.schema) if has_indexes else ()
+        self._indexed = [c for c in declared if c.field.name in names]
         self._index: FileIndexBuilder | None = None
         self._file: FormatWriter | None = None
         self._contents: _Contents | None = None

@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.arrow.casts import cast_column
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
@@ -75,7 +75,7 @@ def cast_values(column: pa.Array, source: DataType, target: DataType, zone: tzin
     except (InvalidDataError, pa.ArrowInvalid) as e:
         _refuse(column, source, target, e)
     if found.null_count > column.null_count:
-        _refuse(column.filter(pc.and_(column.is_valid(), found.is_null())), source, target)
+        _refuse(pc.kept(column, pc.and_(pc.is_valid(column), pc.is_null(found))), source, target)
     return found
 
 
@@ -102,7 +102,7 @@ def _cast(column: pa.Array, source: DataType, target: DataType, zone: tzinfo | N
             column = pc.replace_substring_regex(column, pattern, whole)
         return cast_column(column, source, target, zone)
     if target.kind in INTEGERS and source.kind in INTEGERS:
-        return column.cast(wanted)
+        return pc.cast(column, wanted)
     if target.kind in INTEGERS and source.kind in FLOATS:
         return pc.trunc(column.cast(pa.float64())).cast(wanted)
     if target.kind in INTEGERS and isinstance(source, DecimalType):

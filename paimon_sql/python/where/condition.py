@@ -7,8 +7,8 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.lazy import ImportedOnCall
@@ -58,7 +58,7 @@ class Condition:
 
     def filter(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows of a batch that satisfy the condition; NULL does not. Raises `InvalidDataError`."""
-        return batch.filter(self.evaluated(batch))
+        return pc.kept(batch, self.evaluated(batch))
 
     def evaluated(self, batch: pa.RecordBatch) -> pa.Array:
         """Return whether each row of a batch satisfies the condition, or NULL. Raises `InvalidDataError`."""

@@ -6,7 +6,6 @@ on the left can keep values away that the right side fails on.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from decimal import Decimal
@@ -14,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from paimon_core import compute as pc
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.constants import array_of, scalar_of
@@ -97,7 +96,7 @@ def _column(values: pa.Array, data_type: DataType) -> pa.Array:
     if data_type.kind in MOMENTS:
         return _micros(values)
     wanted = arrow_type(data_type)
-    return values if values.type == wanted or pa.types.is_nested(wanted) else values.cast(wanted)
+    return values if values.type == wanted or pa.types.is_nested(wanted) else pc.cast(values, wanted)
 
 
 def _micros(values: pa.Array) -> pa.Array:
@@ -121,8 +120,8 @@ def _compared(operator: str, left: pa.Array, right: pa.Array) -> pa.Array:
     if pa.types.is_boolean(left.type):
         left, right = left.cast(pa.int8()), right.cast(pa.int8())
     if operator == "<=>":
-        both_null = pc.and_(left.is_null(), right.is_null())
-        return pc.or_(both_null, pc.fill_null(_compared("=", left, right), scalar_of(False, pa.bool_())))
+        both_null = pc.and_(pc.is_null(left), pc.is_null(right))
+        return pc.or_(both_null, pc.coalesce(_compared("=", left, right), scalar_of(False, pa.bool_())))
     found = _TESTS[operator](left, right)
     if not pa.types.is_floating(left.type):
         return found
@@ -142,7 +141,7 @@ def _in(node: Bound, values: pa.Array) -> pa.Array:
     unknown = scalar_of(None, pa.bool_())
     if len(known) < len(given):
         found = pc.if_else(found, scalar_of(True, pa.bool_()), unknown)
-    return pc.if_else(values.is_valid(), found, unknown)
+    return pc.if_else(pc.is_valid(values), found, unknown)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -257,9 +256,9 @@ _FUNCTIONS: Mapping[str, Callable[..., pa.Array]] = {
     "is_null": lambda _, value: value.is_null(),
     "like": lambda node, text: pc.match_substring_regex(text, node.value[1]),
     "rlike": lambda node, text: pc.match_substring_regex(text, node.value),
-    "startswith": functools.partial(_sought, pc.starts_with),
-    "endswith": functools.partial(_sought, pc.ends_with),
-    "contains": functools.partial(_sought, pc.match_substring),
+    "startswith": lambda node, *texts: _sought(pc.starts_with, node, *texts),
+    "endswith": lambda node, *texts: _sought(pc.ends_with, node, *texts),
+    "contains": lambda node, *texts: _sought(pc.match_substring, node, *texts),
     "negative": _negative,
     "abs": _absolute,
     "concat": lambda _, *texts: pc.binary_join_element_wise(*texts, "") if len(texts) > 1 else texts[0],

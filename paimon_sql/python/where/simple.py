@@ -10,20 +10,21 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 
+from paimon_core.lazy import regex
 from paimon_core.spec.types import DATE, DOUBLE, STRING, DataField
 from paimon_sql.python.where.bound import Bound, condition_of, literal
 from paimon_sql.python.where.building import Builder
 from paimon_sql.python.where.coercion import TIMESTAMP_LTZ
 
 _CONSTANT = r"(?:(?:(?:DATE|TIMESTAMP)\s+)?'[^'\\]*'|-?[0-9]+(?:\.[0-9]+)?D?)"
-_PART = re.compile(
+_PART = regex(
     rf"""\s*(?P<column>[A-Za-z_]\w*)\s*
     (?:(?P<operator><=>|<=|>=|<>|!=|==|=|<|>)\s*(?P<value>{_CONSTANT})
     | IN\s*\((?P<values>\s*{_CONSTANT}(?:\s*,\s*{_CONSTANT})*\s*)\))
     (?:\s*\Z|\s+AND(?=\s))""",
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
-_VALUE = re.compile(_CONSTANT, re.IGNORECASE | re.ASCII)
+_VALUE = regex(_CONSTANT, re.IGNORECASE | re.ASCII)
 _OPERATORS = {"!=": "<>", "==": "="}
 _TYPES = {"DATE": DATE, "TIMESTAMP": TIMESTAMP_LTZ}
 # columns with these names are left to `binding`: in expressions, the words mean something else

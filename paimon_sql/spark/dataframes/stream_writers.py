@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming import DataStreamWriter
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.options import COMMIT_IDENTIFIER, MERGE_SCHEMA, UPSERT_KEY
 from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.options.support import in_own_spelling

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.merge import MergeIntoWriter
 
 from paimon_core.errors import InvalidOptionError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.options import MERGE_SCHEMA, MERGE_SCHEMA_TYPE_WIDENING, TableOptions
 from paimon_core.spec.identifier import BRANCH_OPTION
 from paimon_core.store.ddl.row_rules import RowRules

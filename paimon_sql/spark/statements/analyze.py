@@ -11,7 +11,7 @@ from py4j.java_gateway import JavaObject
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.object_table import is_object_table
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.kinds import NESTED_KINDS

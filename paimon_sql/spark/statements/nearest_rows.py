@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, FloatType, StructField, StructType
 
 from paimon_core.arrow.nearest import SEARCH_SCORE, Floats, VectorQuery, nearest_of_each
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.object_table import is_object_table
 from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import check_full_scan

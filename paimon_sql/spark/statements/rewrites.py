@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from paimon_core.arrow.evolution import spelled
 from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.options import MERGE_SCHEMA, TableOptions
 from paimon_core.options.scan_modes import SCAN_OPTIONS
 from paimon_core.options.support import in_own_spelling

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import NotFoundError, UnsupportedFeatureError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.maintenance.advance import follow_table
 from paimon_core.object_table import is_object_table
 from paimon_core.options import WAP_ENABLED

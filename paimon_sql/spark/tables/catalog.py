@@ -16,7 +16,7 @@ from paimon_core.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.format_table.table import refuse_format_table
 from paimon_core.object_table import is_object_table, refuse_object_table
 from paimon_core.options import SCAN_SNAPSHOT_ID, SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.options import BUCKET, CLUSTERING_COLUMNS
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField

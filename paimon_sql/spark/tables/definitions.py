@@ -10,7 +10,8 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     UnsupportedFeatureError,
 )
-from paimon_core.format_table.options import FORMAT_TABLE, SUPPORTED, TYPE, is_format_table
+from paimon_core.format_table.kind import FORMAT_TABLE, TYPE, is_format_table
+from paimon_core.format_table.options import SUPPORTED
 from paimon_core.format_table.table import FormatTable
 from paimon_core.object_table import is_object_table, refuse_object_table
 from paimon_core.options import BUCKET, FILE_FORMAT

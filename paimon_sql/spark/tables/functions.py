@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql.types import StringType
 
 from paimon_core.errors import FunctionNotFoundError, InvalidOptionError, UnsupportedFeatureError
-from paimon_core.format_table.options import is_format_table
+from paimon_core.format_table.kind import is_format_table
 from paimon_core.format_table.table import FormatTable
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import Kind

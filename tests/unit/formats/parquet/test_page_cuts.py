@@ -206,7 +206,7 @@ def test_only_some_pages_are_read_of_the_file(tmp_path: Path) -> None:
     footer = checked_footer(pa.OSFile(str(path)), opened.schema, 1)
     assert footer is not None
     for name in ("c0", "c1"):
-        chunk = next(c for c in footer.footer.groups[0] if c.name == name)
+        chunk = next(c for c in footer.footer.groups[0].chunks if c.name == name)
         with path.open("r+b") as file:
             file.seek(chunk.start)
             file.write(b"\xff" * 40)  # in the first page

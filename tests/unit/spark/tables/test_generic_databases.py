@@ -16,7 +16,7 @@ from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.privileges.catalog import PrivilegedCatalog
 from paimon_sql.catalog.view import View
 from paimon_sql.procedures import PROCEDURES, ProcedureContext
-from paimon_sql.python.executor import ThreadExecutor
+from paimon_sql.python.procedure_threads import ProcedureThreads
 from paimon_sql.spark.tables.generic_catalog import SparkGenericCatalog
 from tests.support.tables import fields
 from tests.unit.spark.tables.test_described_databases import CountedStatements
@@ -59,11 +59,11 @@ def test_views_and_functions_keep_their_database(tmp_path: Path) -> None:
 def test_privileges_end_with_their_database(tmp_path: Path) -> None:
     options = {"warehouse": str(tmp_path), "user": "root", "password": "pw"}
     databases: Any = load_catalog(options)
-    context = ProcedureContext(databases, "default", ThreadExecutor())
+    context = ProcedureContext(databases, "default", ProcedureThreads())
     PROCEDURES["init_file_based_privilege"].call(context, {"root_password": "pw"})
     databases = load_catalog(options)
     assert isinstance(databases, PrivilegedCatalog)
-    context = ProcedureContext(databases, "default", ThreadExecutor())
+    context = ProcedureContext(databases, "default", ProcedureThreads())
     PROCEDURES["create_privileged_user"].call(context, {"username": "ann", "password": "x"})
     databases.create_database("db")
     PROCEDURES["grant_privilege_to_user"].call(context, {"user": "ann", "database": "db", "privilege": "INSERT"})
