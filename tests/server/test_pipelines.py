@@ -35,6 +35,9 @@ libraries:
 """
 PYTHON = """\
 from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+
+spark = SparkSession.active()
 
 @dp.table(partition_cols=["v"], table_properties={"clustering.columns": "id"})
 def clustered():
@@ -118,6 +121,9 @@ def test_a_pipeline_runs_and_takes_new_rows(tmp_path: Path) -> None:
 
 APPENDED = """\
 from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+
+spark = SparkSession.active()
 
 @dp.table
 def kept():
@@ -157,6 +163,9 @@ def test_a_killed_run_loses_and_doubles_nothing(tmp_path: Path) -> None:
 
 AUDITED = """\
 from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+
+spark = SparkSession.active()
 
 @dp.table(table_properties={"write.wap.enabled": "true"})
 def kept():
@@ -189,6 +198,9 @@ def test_a_killed_audit_goes_on_after_its_rows_were_published(tmp_path: Path) ->
 
 FLOWS = """\
 from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+
+spark = SparkSession.active()
 
 dp.create_streaming_table("merged")
 dp.create_sink("files", "json", {{"path": "{sink}"}})
@@ -301,6 +313,9 @@ def test_a_project_is_made(tmp_path: Path) -> None:
 
 CHANGES = """\
 from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+
+spark = SparkSession.active()
 
 def cdc(target, scd_type=1, **properties):
     dp.create_streaming_table(target, table_properties=properties)

@@ -28,7 +28,13 @@ libraries:
       include: transformations/**
 """
 COLUMNS = pa.schema([("id", pa.int64()), ("v", pa.string())])
-BEGIN = "from pyspark import pipelines as dp\n"
+# before 4.3 a definition has no `spark` of its own
+BEGIN = """\
+from pyspark import pipelines as dp
+from pyspark.sql import SparkSession
+
+spark = SparkSession.active()
+"""
 OWN_TABLES = """
 @dp.table(name="{name}_kept")
 def kept():
