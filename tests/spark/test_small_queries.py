@@ -157,6 +157,87 @@ def test_a_value_that_cannot_be_computed_is_the_joins_error(spark: Any, days: No
     assert rows(spark) == before
 
 
+def test_char_columns_match_as_in_a_join(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark pads constants that are compared with CHAR columns, and no values of a query."""
+    spark.sql("CREATE TABLE q (k STRING)")
+    spark.sql("INSERT INTO q VALUES ('ab'), ('abc  ')")
+    for most in (0, 1_000):
+        monkeypatch.setattr(frames, "_SMALL_VALUES", most)
+        spark.sql("CREATE OR REPLACE TABLE t (c CHAR(5), v INT)")
+        spark.sql("INSERT INTO t VALUES ('ab', 1), ('abc', 1), ('ab\t', 1)")
+        spark.sql("MERGE INTO t USING (SELECT 'ab\t  ' AS k) s ON t.c = s.k WHEN MATCHED THEN UPDATE SET v = 5")
+        spark.sql("DELETE FROM t WHERE c IN (SELECT k FROM q)")
+        assert sorted(map(tuple, spark.table("t").collect())) == [("ab\t  ", 5), ("ab   ", 1)]
+
+
+def test_columns_that_a_statement_does_not_use_may_fail(spark: Any, days: None) -> None:
+    spark.sql("CREATE TABLE q (id INT, day INT, w STRING, v STRING)")
+    spark.sql("INSERT INTO q VALUES (2, 20, '1', 'x'), (3, 20, 'one', 'y')")
+    source = "(SELECT *, CAST(w AS INT) AS n FROM q)"
+    spark.sql(f"MERGE INTO t USING {source} s ON t.id = s.id AND t.day = s.day WHEN MATCHED THEN UPDATE SET v = s.v")
+    assert [r for r in rows(spark) if r[0] == 20] == [(20, 1, "a"), (20, 2, "x"), (20, 3, "y")]
+
+
+def test_the_time_is_the_one_of_the_query(spark: Any, days: None) -> None:
+    """A row matches at every moment: if the values were of another moment, a new row would be inserted."""
+    moment = "CAST(pmod(unix_micros(current_timestamp()) DIV 7, 2) AS INT)"
+    for source in ("(SELECT 0 AS z)", f"(SELECT {moment} - {moment} AS z)"):
+        for _ in range(4):
+            spark.sql(
+                f"MERGE INTO t USING {source} s ON t.day = 10 AND t.id = 1 + s.z + {moment} "
+                "WHEN MATCHED THEN UPDATE SET v = v WHEN NOT MATCHED THEN INSERT (id, day, v) VALUES (9, 10, 'new')"
+            )
+    assert len(rows(spark)) == 9
+
+
+def test_conditions_that_guard_others(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (kind STRING, txt STRING, v INT)")
+    spark.sql("INSERT INTO t VALUES ('num', '1', 0), ('str', 'abc', 0)")
+    spark.sql("CREATE TABLE q (n INT)")
+    spark.sql("INSERT INTO q VALUES (1)")
+    guard = "hash(t.kind) = hash('num')"
+    spark.sql(f"MERGE INTO t USING q s ON {guard} AND CAST(t.txt AS INT) = s.n WHEN MATCHED THEN UPDATE SET v = 1")
+    spark.sql(f"UPDATE t SET v = v + 1 WHERE {guard} AND CAST(txt AS INT) IN (SELECT n FROM q)")
+    assert sorted(map(tuple, spark.table("t").collect())) == [("num", "1", 2), ("str", "abc", 0)]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "(SELECT id, v FROM t)",
+        "(SELECT u.id, u.v FROM `t$branch_main` u JOIN VALUES (1) AS q(k) ON k < 9)",
+        "(SELECT id, v FROM seen)",
+    ],
+)
+def test_the_table_itself_is_read_with_the_statement(spark: Any, source: str) -> None:
+    """If its rows were fetched before, a commit between would be lost."""
+    spark.sql("CREATE TABLE t (id INT, v INT)")
+    spark.sql("INSERT INTO t VALUES (1, 1), (2, 2)")
+    spark.sql("CREATE VIEW seen AS SELECT id, v FROM t")
+    fetched = set[str]()
+    real = frames._is_apart
+
+    def noted(*given: Any) -> bool:
+        found = real(*given)
+        fetched.add(str(found))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frames, "_is_apart", noted)
+        spark.sql(f"MERGE INTO t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v + 1")
+        spark.sql("DELETE FROM t WHERE id IN (SELECT id FROM t WHERE v = 3)")
+    assert fetched == {"False"}
+    assert [tuple(r) for r in spark.sql("SELECT * FROM t").collect()] == [(1, 2)]
+
+
+def test_wide_rows_are_not_fetched(spark: Any, days: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statistics do not know how long texts are."""
+    monkeypatch.setattr(frames, "_SMALL_BYTES", 1_000)
+    source = "(SELECT CAST(id AS INT) AS id, 20 AS day, repeat('x', 900) AS v FROM range(1, 4))"
+    spark.sql(f"MERGE INTO t USING {source} s ON t.id = s.id AND t.day = s.day {UPDATED}")
+    assert {len(r[2]) for r in rows(spark) if r[0] == 20} == {900}
+
+
 def test_chance_is_evaluated_once(spark: Any, days: None) -> None:
     """The rows that narrow the table are those that are joined, also if a second evaluation would give others."""
     for _ in range(5):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from py4j.java_gateway import JavaObject
 from pyspark.sql import Column, DataFrame
@@ -18,9 +19,10 @@ from paimon_sql.spark.jvm.sessions import python_session
 _NO_PATTERN = "not in this Spark"
 # leaves of a plan that read no table: their rows are in the plan itself
 _CONSTANT = frozenset({"LocalRelation", "OneRowRelation", "Range", "CTERelationRef"})
+_APART = _CONSTANT | {"LogicalRelation", "LogicalRDD", "HiveTableRelation"}  # not tables of a Paimon catalog
 # rows of a query are fetched up to these limits. Spark broadcasts a side of a join up to the same size
 _SMALL_BYTES = 10 << 20
-_SMALL_ROWS = 10_000
+_SMALL_ROWS = 100_000
 _SMALL_VALUES = 1_000  # of one column: a range stands for more
 
 
@@ -120,22 +122,49 @@ def partition_columns(read: DataFrame) -> tuple[str, ...]:
 
 
 @hook(
-    "`SQLExecution.withNewExecutionId`, `SparkPlan.executeCollect`, `LocalRelation`",
+    "`SQLExecution.withNewExecutionId`, `SparkPlan.executeToIterator`, `LocalRelation`",
     "MERGE INTO of few rows reads the whole table",
     method(classes.SQL_EXECUTION, "withNewExecutionId", 3),
-    method(classes.SPARK_PLAN, "executeCollect", 0),
+    method(classes.SPARK_PLAN, "executeToIterator", 0),
     constructor(classes.LOCAL_RELATION, 2, fits=True),
 )
-def small_source(jvm: Jvm, session: JavaObject, source: DataFrame, *, runs: bool) -> DataFrame | None:
-    """Fetch the rows of a source with at most 10,000 rows and 10 MB. Returns them under the source's columns, or None
-    for a larger source. Without `runs`, only rows that are part of the plan are known (VALUES).
+def small_source(jvm: Jvm, session: JavaObject, source: DataFrame, target: TableReference, *, runs: bool) -> Any | None:
+    """Fetch the rows of a query with at most 100,000 rows and 10 MB. Returns them as a plan with the query's columns,
+    or None for a larger query. Without `runs`, only rows that are part of the plan are known (VALUES).
+
+    Returns None, too, for a query that may read the table `target`, because another commit may change its rows before
+    the statement reads them, and for a query of the current time, which the statement reads again.
     """
+    if not _is_apart(jvm, source, target):
+        return None
     limited = source.limit(_SMALL_ROWS + 1)
     rows = jvm.compiled("SmallQueries").rows(source._jdf, limited._jdf, _SMALL_BYTES, _SMALL_ROWS, runs)
     if rows is None:
         return None
     relation = jvm.fitted(classes.LOCAL_RELATION, "", analyzed(source).output(), rows)
-    return frame(jvm, session, jvm.java_class(classes.LOCAL_RELATION)(*relation))
+    return jvm.java_class(classes.LOCAL_RELATION)(*relation)
+
+
+def _is_apart(jvm: Jvm, source: DataFrame, target: TableReference) -> bool:
+    """Return whether a query reads other tables of the target's catalog, files, and rows of the driver only."""
+    plan = analyzed(source)
+    plans = [plan, *items(plan.subqueriesAll())]
+    current = jvm.scala_object(classes.TREE_PATTERN).CURRENT_LIKE()
+    if any(p.containsPattern(current) for p in plans):
+        return False
+    return all(_is_leaf_apart(leaf, target) for p in plans for leaf in items(p.collectLeaves()))
+
+
+def _is_leaf_apart(leaf: JavaObject, target: TableReference) -> bool:
+    if simple_name(leaf) in _APART:
+        return True
+    table = read_reference(leaf)
+    return table is not None and table.catalog == target.catalog and _base(table.parts) != _base(target.parts)
+
+
+def _base(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the name of a table without its branch or system table, for comparison."""
+    return tuple(part.casefold() for part in (*parts[:-1], parts[-1].partition("$")[0]))
 
 
 @hook(
@@ -159,14 +188,15 @@ def narrowed(jvm: Jvm, target: DataFrame, joined: DataFrame) -> DataFrame:
     method(f"{classes.EXPRESSIONS_PACKAGE}.InSubquery", "query", 0),
     method(classes.SUBQUERY_EXPRESSION, "isCorrelated", 0),
 )
-def with_small_queries(jvm: Jvm, session: JavaObject, condition: JavaObject) -> JavaObject | None:
+def with_small_queries(
+    jvm: Jvm, session: JavaObject, condition: JavaObject, target: TableReference
+) -> JavaObject | None:
     """Fetch the rows of the small queries in `a IN (SELECT …)` that a condition requires. Returns the condition with
-    their values in place of these queries, or None if it has no such query.
+    these rows, and with their values as a condition on `a`; None if it has no such query.
     """
     small, found = jvm.compiled("SmallQueries"), condition
     for query in small.queries(condition):
-        source = frame(jvm, session, query.query().plan())
-        rows = small.rows(source._jdf, source.limit(_SMALL_ROWS + 1)._jdf, _SMALL_BYTES, _SMALL_ROWS, True)
+        rows = small_source(jvm, session, frame(jvm, session, query.query().plan()), target, runs=True)
         if rows is not None:
-            found = small.withRows(found, query, rows, _SMALL_VALUES) or found
+            found = small.withRows(found, query, rows, _SMALL_VALUES)
     return None if found is condition else found

@@ -86,10 +86,11 @@ def _joined(target: Target, plan: Merge, runs: bool) -> tuple[_JoinedSides, list
     """Return the sides of a MERGE and its actions."""
     source = _source(target, plan)
     if not plan.not_matched_by_source:  # else all rows of the target count
-        few = small_source(target.jvm, target.session.session, source, runs=runs)
+        few = small_source(target.jvm, target.session.session, source, target.reference, runs=runs)
         if few is not None:
             with suppress(CapturedException):  # columns that only the source itself has, as `_metadata`
-                merge = _JoinedSides(target, plan, few, is_small=True)
+                rows = frame(target.jvm, target.session.session, few)
+                merge = _JoinedSides(target, plan, rows, is_small=True)
                 return merge, merge.actions()
     merge = _JoinedSides(target, plan, source)
     return merge, merge.actions()

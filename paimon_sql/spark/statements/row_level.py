@@ -46,7 +46,7 @@ from paimon_sql.spark.jvm.constraints import satisfies
 from paimon_sql.spark.jvm.expressions import column, deciding_columns, is_true
 from paimon_sql.spark.jvm.frames import analyzed, attributes, filter_condition, frame, with_small_queries
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.plans import Assignment, Delete, Merge, ParsedStatement
+from paimon_sql.spark.jvm.plans import Assignment, Delete, Merge, ParsedStatement, TableReference
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.catalog import SparkCatalog
 from paimon_sql.spark.tables.evolved_table import EvolvedTable, latest_table, named_relation
@@ -70,6 +70,7 @@ class Target:
     frame: DataFrame
     qualifiers: tuple[tuple[str, ...], ...]
     before: Snapshot | None  # with data evolution, the latest snapshot before the statement reads rows
+    reference: TableReference
     publish: Callable[[], None] | None = None  # publishes the columns that the statement adds
 
     @property
@@ -220,7 +221,8 @@ def open_target(
     if positions:
         named = [F.col(c).alias(_POSITION_PREFIX + c) for c in positions]
         rows = rows.select("*", *named).drop(*target.metadata_names)
-    return Target(jvm, session, table, rows, qualifiers, before, evolved.publish if evolved else None)
+    reference = TableReference(None, (name.database, name.table), catalog=catalog.catalog_name)
+    return Target(jvm, session, table, rows, qualifiers, before, reference, evolved.publish if evolved else None)
 
 
 def delete_by_metadata(target: Target, condition: Any) -> bool:
@@ -269,7 +271,7 @@ def _matching(target: Target, condition: Any, runs: bool) -> DataFrame:
     matching = target.frame.filter(target.column(condition))
     if not runs:
         return matching
-    found = with_small_queries(target.jvm, target.session.session, filter_condition(matching))
+    found = with_small_queries(target.jvm, target.session.session, filter_condition(matching), target.reference)
     return matching if found is None else target.frame.filter(target.column(found))
 
 

@@ -1,37 +1,66 @@
 import java.util.*;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.*;
 import org.apache.spark.sql.catalyst.expressions.package$;
 import org.apache.spark.sql.catalyst.plans.logical.Join;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.catalyst.util.TypeUtils$;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.types.*;
+import org.apache.spark.unsafe.Platform;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
 
 /** Rows of small queries of MERGE, DELETE and UPDATE, and the values that they require of columns of the target. */
 public class SmallQueries {
-  /** Returns the rows of a query, null if they are not few: if statistics expect more than `bytes`, or more than `most` come.
-   *  `limited` is the query with a limit of one row more. Without `runs`, rows that are not in the plan are not fetched. */
+  private static final String CHAR = "__CHAR_VARCHAR_TYPE_STRING";  // in metadata of CHAR and VARCHAR columns
+
+  /** Returns the rows of a query, null if they are not few: if statistics expect more than `bytes`, or more bytes or more than
+   *  `most` rows come, or if the query fails. `limited` is the query with a limit of one row more. Without `runs`, rows that
+   *  are not in the plan are not fetched. */
   public Object rows(Dataset query, Dataset limited, long bytes, int most, boolean runs) {
-    LogicalPlan plan = query.queryExecution().optimizedPlan();
-    if (!plan.stats().sizeInBytes().isValidLong() || plan.stats().sizeInBytes().toLong() > bytes) return null;
-    if (plan instanceof LocalRelation) {
-      scala.collection.immutable.Seq known = ((LocalRelation) plan).data();
-      return known.size() > most ? null : known;
+    try {
+      LogicalPlan plan = query.queryExecution().optimizedPlan();
+      if (!plan.stats().sizeInBytes().isValidLong() || plan.stats().sizeInBytes().toLong() > bytes) return null;
+      if (plan instanceof LocalRelation) {
+        scala.collection.immutable.Seq known = ((LocalRelation) plan).data();
+        return known.size() > most ? null : known;
+      }
+      return runs ? fetched(limited.queryExecution(), bytes, most) : null;
+    } catch (Exception e) {  // perhaps in a column that the statement does not use
+      if (isCancelled(e)) Platform.throwException(e);
+      return null;
     }
-    if (!runs) return null;
-    final QueryExecution execution = limited.queryExecution();
-    InternalRow[] found = (InternalRow[]) SQLExecution$.MODULE$.withNewExecutionId(
-      execution, Option.apply("rows that a statement changes by"), new AbstractFunction0() {
-        public Object apply() { return execution.executedPlan().executeCollect(); }
-      });
-    return found.length > most ? null : CollectionConverters.asScala(Arrays.asList((Object[]) found)).toSeq();
+  }
+
+  private static Object fetched(final QueryExecution execution, final long bytes, final int most) {
+    return SQLExecution$.MODULE$.withNewExecutionId(execution, Option.apply("few rows"), new AbstractFunction0() {
+      public Object apply() {
+        List found = new ArrayList();
+        long size = 0;
+        for (scala.collection.Iterator it = execution.executedPlan().executeToIterator(); it.hasNext();) {
+          InternalRow row = (InternalRow) it.next();
+          size += row instanceof UnsafeRow ? ((UnsafeRow) row).getSizeInBytes() : 0;
+          if (found.size() == most || size > bytes) return null;
+          found.add(row.copy());
+        }
+        return CollectionConverters.asScala(found).toSeq();
+      }
+    });
+  }
+
+  private static boolean isCancelled(Throwable error) {
+    for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+      if (cause instanceof InterruptedException) return true;
+      if (cause instanceof SparkThrowable && "SPARK_JOB_CANCELLED".equals(((SparkThrowable) cause).getCondition())) return true;
+    }
+    return false;
   }
 
   /** Returns a condition that each row of the left side of a join fulfills if it matches a row of the right side, a relation
@@ -62,9 +91,10 @@ public class SmallQueries {
 
   private static Expression required(
       BinaryComparison equal, Expression column, Expression value, Join join, LocalRelation source, int most) {
-    boolean isOfTarget = column.references().nonEmpty() && column.references().subsetOf(join.left().outputSet());
-    if (!isOfTarget || value.references().isEmpty() || !value.references().subsetOf(source.outputSet())) return null;
-    if (!column.deterministic() || !value.deterministic() || !isPlain(value.dataType())) return null;
+    if (!isStored(column) || !column.references().subsetOf(join.left().outputSet())) return null;
+    if (value.references().isEmpty() || !value.references().subsetOf(source.outputSet())) return null;
+    boolean isMoment = value.containsPattern(TreePattern$.MODULE$.CURRENT_LIKE());  // the query has another one
+    if (isMoment || !value.deterministic() || !isPlain(value.dataType())) return null;
     if (!column.dataType().equals(value.dataType())) return null;
     TreeSet values = new TreeSet(TypeUtils$.MODULE$.getInterpretedOrdering(value.dataType()));
     boolean hasNull = false;
@@ -76,7 +106,7 @@ public class SmallQueries {
         if (each == null) hasNull = true;
         else values.add(InternalRow.copyValue(each));
       }
-    } catch (RuntimeException e) {
+    } catch (Exception e) {
       return null;  // the join raises the error, or evaluates what only a query can
     }
     Expression found = among(column, values, most);
@@ -109,24 +139,37 @@ public class SmallQueries {
     return found;
   }
 
-  /** Returns a condition of rows to keep, with the rows of a query in place of the query. NULL equals no value. Returns null if
-   *  the rows have more than `most` values. */
-  public Expression withRows(Expression condition, Expression query, scala.collection.immutable.Seq rows, int most) {
+  /** Returns the rows of a query in place of the query, and a condition that they set for a column. */
+  public Expression withRows(Expression condition, Expression query, LocalRelation rows, int most) {
     if (condition instanceof And) {
       Expression left = (Expression) ((And) condition).left(), right = (Expression) ((And) condition).right();
-      Expression first = withRows(left, query, rows, most), second = withRows(right, query, rows, most);
-      return first == null || second == null ? null : new And(first, second);
+      return new And(withRows(left, query, rows, most), withRows(right, query, rows, most));
     }
     if (condition != query) return condition;
-    Expression value = (Expression) ((InSubquery) query).values().head();
-    DataType type = ((InSubquery) query).query().dataType();
-    if (!value.dataType().equals(type)) return null;
+    InSubquery found = (InSubquery) query;
+    Expression value = (Expression) found.values().head();
+    List parts = new ArrayList();
+    parts.add(value);
+    parts.add(found.query().withNewPlan(rows));
+    Expression known = (Expression) found.withNewChildren(CollectionConverters.asScala(parts).toSeq());
+    DataType type = ((Attribute) rows.output().head()).dataType();
+    if (!isStored(value) || !value.dataType().equals(type)) return known;
     TreeSet values = new TreeSet(TypeUtils$.MODULE$.getInterpretedOrdering(type));
-    for (Iterator it = CollectionConverters.asJava((scala.collection.Iterable) rows).iterator(); it.hasNext();) {
+    for (Iterator it = CollectionConverters.asJava((scala.collection.Iterable) rows.data()).iterator(); it.hasNext();) {
       Object each = ((InternalRow) it.next()).get(0, type);
       if (each != null) values.add(InternalRow.copyValue(each));
     }
-    return values.size() > most ? null : among(value, values, most);
+    return new And(among(value, values, most), known);
+  }
+
+  /** Whether an expression is a column, or a column in a wider type, which never fails. Spark pads constants that are compared
+   *  with CHAR columns, so that these would equal other values. */
+  private static boolean isStored(Expression column) {
+    if (column instanceof Cast) {
+      Expression child = (Expression) ((Cast) column).child();
+      return Cast.canUpCast(child.dataType(), column.dataType()) && child instanceof AttributeReference && isStored(child);
+    }
+    return column instanceof AttributeReference && !((AttributeReference) column).metadata().contains(CHAR);
   }
 
   /** Whether values of a type are equal exactly if they compare as equal, and can be values of IN. */
