@@ -273,6 +273,10 @@ def _check_work(found: dict[str, str]) -> None:
     assert found["databases"] == "default"
     assert found["create"] == "t"
     assert (found["writeTo"], found["saveAsTable"], found["path"]) == ("3", "6", "8")
+    assert found["view"] == "3 3 [shop,v,false] true"
+    assert (found["view over view"], found["function"]) == ("[4][1]", "[8][42]")
+    assert found["function of rows"] == "[0],[1]"
+    assert [name for name in ("below", "reversed", "twice") if f"paimon.shop.{name}" not in found["functions"]] == []
     on_4_0 = pyspark.__version__.startswith("4.0.")
     assert ("needs Spark 4.1" if on_4_0 else "[2024-03-05T12:00,2024-03-05]") in found["generated"]
     assert found["mergeInto"] == "[0,a],[1,a],[2,b],[3,b],[4,b]"
@@ -282,6 +286,9 @@ def _check_work(found: dict[str, str]) -> None:
 
 def _check_errors(found: dict[str, str]) -> None:
     expected = {
+        "function in Python": "SparkRuntimeException PAIMON_NOT_ALLOWED 42501",
+        "no function": "AnalysisException UNRESOLVED_ROUTINE 42883",
+        "no view": "ExtendedAnalysisException TABLE_OR_VIEW_NOT_FOUND 42P01",
         "no table": "ExtendedAnalysisException TABLE_OR_VIEW_NOT_FOUND 42P01",
         "table exists": "TableAlreadyExistsException TABLE_OR_VIEW_ALREADY_EXISTS 42P07",
         "no database": "NoSuchNamespaceException SCHEMA_NOT_FOUND 42704",

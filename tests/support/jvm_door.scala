@@ -21,6 +21,14 @@ step("writeTo") { spark.range(3).selectExpr("id", "'a' AS name").writeTo("t").ap
 step("saveAsTable") { spark.range(3).write.saveAsTable("a"); spark.range(3).write.insertInto("a"); spark.table("a").count() }
 step("path") { spark.range(2).write.format("paimon").mode("append").save(s"$lake/shop.db/a"); spark.read.format("paimon").load(s"$lake/shop.db/a").count() }
 step("mergeInto") { spark.range(2, 5).selectExpr("id", "'b' AS name").as("s").mergeInto("t", expr("s.id = t.id")).whenMatched().updateAll().whenNotMatched().insertAll().merge(); sql("SELECT id, name FROM t ORDER BY id") }
+step("view") { sql("CREATE VIEW v AS SELECT id, name FROM t WHERE id > 1"); Seq(spark.table("v").count(), spark.newSession().table("paimon.shop.v").count(), sql("SHOW VIEWS"), spark.catalog.tableExists("v")).mkString(" ") }
+step("view over view") { sql("CREATE OR REPLACE VIEW w AS SELECT max(id) AS top FROM v"); val before = sql("SELECT * FROM w"); sql("ALTER VIEW v AS SELECT id, name FROM t WHERE id < 2"); before + sql("SELECT * FROM w") }
+step("function") { sql("CREATE FUNCTION twice(x BIGINT) RETURNS BIGINT RETURN x * 2"); sql("SELECT max(twice(id)) FROM t") + spark.newSession().sql("SELECT paimon.shop.twice(21)").head }
+step("function of rows") { sql("CREATE FUNCTION below(top BIGINT) RETURNS TABLE (id BIGINT) RETURN SELECT id FROM t WHERE id < top"); sql("SELECT * FROM below(2) ORDER BY id") }
+step("function in Python") { sql("CREATE FUNCTION reversed(s STRING) RETURNS STRING LANGUAGE PYTHON AS $$ return s[::-1] $$"); sql("SELECT reversed('abc')") }
+step("functions") { sql("SHOW USER FUNCTIONS") }
+step("no function") { sql("DROP FUNCTION twice"); sql("SELECT twice(1)") }
+step("no view") { sql("DROP VIEW w"); spark.table("w").count() }
 step("generated") { sql("CREATE TABLE g (ts TIMESTAMP_NTZ, dt DATE GENERATED ALWAYS AS (CAST(ts AS DATE)))"); spark.sql("SELECT '2024-03-05 12:00:00' AS ts").writeTo("g").append(); sql("SELECT * FROM g") }
 step("time travel") { spark.read.option("scan.snapshot-id", "1").table("t").count() }
 step("call") { sql("CALL sys.compact(table => 'shop.t')") }
