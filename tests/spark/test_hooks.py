@@ -327,7 +327,7 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
     assert missing == {
         *((scan, "toBatch") for scan in ("LocalScan", "LookupScan", "SearchScan")),  # a local scan has rows
         *((scan, "toBatch") for scan in ("StreamScan", "NarrowStreamScan")),
-        *((scan, "toContinuousStream") for scan in ("StreamScan", "NarrowStreamScan")),
+        *((scan, "toContinuousStream") for scan in ("StreamScan", "NarrowStreamScan", "SearchScan")),
         *((builder, "buildForBatch") for builder in WRITE_BUILDERS),  # deprecated: `build` is asked
         *((scan, stream) for scan in SCANS for stream in STREAMS),
         *((builder, "buildForStreaming") for builder in WRITE_BUILDERS),
@@ -339,7 +339,7 @@ def test_every_method_that_spark_can_call_is_there(spark: Any) -> None:
 SCANS = (
     *("DividedScan", "FormatScan", "LocalScan", "LookupScan", "MergeScan"),
     *("PartitionedDividedScan", "PartitionedMergeScan", "PartitionedRawScan"),
-    *("RawScan", "SearchScan", "ShownScan", "UnreadableScan"),
+    *("RawScan", "ShownScan", "UnreadableScan"),
 )
 WRITE_BUILDERS = ("FormatWriteBuilder", "PaimonWriteBuilder", "KeyedTableWriteBuilder")
 STREAMS = ("toMicroBatchStream", "toContinuousStream")

@@ -93,6 +93,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/spark/test_golden.py::test_lists_name_what_exists": WHOLE,
     # `make campaign NAME=versions` runs these, too: Spark's hooks differ between its versions
     "tests/spark/test_hooks.py": Choice(cases=1, of=5),
+    "tests/spark/test_hooks.py::test_every_method_that_spark_can_call_is_there": WHOLE,
     "tests/spark/test_hooks.py::test_filters": Choice(of=8),
     "tests/spark/test_text_search.py::test_texts_that_match": WHOLE,
     # a millisecond each

@@ -215,6 +215,9 @@ class PaimonScanBuilder(Proxy):
             self.variant_paths = variant_paths(read_extractions(extractions), fields) if is_possible else {}
         return no_extractions(self.jvm, extractions)
 
+    def supportsDeferCastError(self) -> bool:
+        return False  # Spark extracts, and casts, itself
+
     def isPartiallyPushed(self) -> bool:
         return True
 
