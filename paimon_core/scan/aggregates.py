@@ -20,6 +20,7 @@ from paimon_core.spec.kinds import FLOATS, INTEGERS, MOMENTS
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import BIGINT, DOUBLE, DataField, Kind
+from paimon_core.store.blob.columns import viewed_columns
 from paimon_core.store.table_store import TableStore
 
 _LARGEST = 2**63 - 1
@@ -126,6 +127,8 @@ def _answerable(store: TableStore, groups: Sequence[str], aggregates: Sequence[A
     partitions, fields = store.schema.partition_keys, store.schema.field_by_name
     if store.options[DATA_EVOLUTION] and any(a.column is not None for a in aggregates):
         return False  # a newer file may hold other values of the same rows
+    if viewed_columns(store, [a.column for a in aggregates if a.column is not None]):
+        return False  # files hold views, and the value of a view may be NULL
     if not all(g in partitions and fields[g].type.kind is not Kind.TIME for g in groups):
         return False
     for one in aggregates:

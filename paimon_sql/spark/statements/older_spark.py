@@ -31,7 +31,7 @@ from paimon_sql.spark.jvm.sessions import current_catalog, current_namespace, is
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
 from paimon_sql.spark.statements.commands import FunctionCommand
 from paimon_sql.spark.statements.views.older_views import OlderViews
-from paimon_sql.spark.tables.blob_view_function import BLOB_VIEW, BlobViewCall
+from paimon_sql.spark.tables.blob_view_function import BLOB_VIEW, BlobViewCall, load_viewed
 from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
 from paimon_sql.spark.tables.definitions import PROVIDER
@@ -78,7 +78,7 @@ class OlderSpark:
         found = self.registry.find_name(name)
         if found is None:
             raise TableNotFoundError(f"Table {name} is not in a Paimon catalog.")
-        return found[0].catalog.load_table(found[1])
+        return load_viewed(found[0].catalog, found[1])
 
     def create_like(self, text: str) -> JavaObject | None:
         """Return the plan that runs `CREATE TABLE … LIKE` if it creates a table in a Paimon catalog; None for any other

@@ -16,12 +16,14 @@ import pyarrow.compute as pc
 from pyspark.sql.types import BinaryType, LongType
 
 from paimon_core.arrow.columns import fixed_values, validity
-from paimon_core.errors import InvalidSchemaError, UnsupportedFeatureError
+from paimon_core.errors import InvalidNameError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.options import BLOB_VIEW_FIELD, DATA_EVOLUTION
 from paimon_core.spec.encodings.blob_view import VIEW_TAIL, view_head
+from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import Kind
 from paimon_core.store.features import check_selectable
 from paimon_core.table import Table
+from paimon_sql.catalog.base import Catalog
 from paimon_sql.spark.jvm.classes import FUNCTION_1
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.expressions import cast, column, constant_of, expression, literal
@@ -47,6 +49,7 @@ def encode_views(head: bytes, field_id: int, row_ids: pa.Array) -> pa.Array:
 def viewed_column(table: Table, column_name: str) -> tuple[bytes, int]:
     """Return the first bytes of the views of a column, and the id of the column. Raises `InvalidSchemaError`,
     `UnsupportedFeatureError`, `NoPrivilegeError`."""
+    named = _checked(table.identifier)
     check_selectable(table.store)
     found = table.schema.field_by_name.get(column_name)
     if found is None or found.type.kind is not Kind.BLOB:
@@ -56,7 +59,25 @@ def viewed_column(table: Table, column_name: str) -> tuple[bytes, int]:
             f"Function sys.{BLOB_VIEW}: column {column_name!r} of table {table.name} cannot have views. Views are of "
             f"BLOBs in tables with '{DATA_EVOLUTION.key}' = 'true', and not of columns in '{BLOB_VIEW_FIELD.key}'."
         )
-    return view_head(str(table.identifier.base)), found.id
+    return view_head(str(named)), found.id
+
+
+def load_viewed(catalog: Catalog, named: Identifier) -> Table:
+    """Return a table for views of it. Raises `UnsupportedFeatureError` for a name that views cannot have."""
+    return catalog.load_table(_checked(named))
+
+
+def _checked(named: Identifier) -> Identifier:
+    """Return a name if a reader of a view of it finds the same table."""
+    try:
+        if Identifier.parse(str(named)) == named.base:
+            return named
+    except InvalidNameError:
+        pass
+    raise UnsupportedFeatureError(
+        f"Function sys.{BLOB_VIEW}: views cannot name {named}. They name tables, not branches or system tables, by a "
+        "database and a table without dots in their names."
+    )
 
 
 class BlobViewCall(Proxy):

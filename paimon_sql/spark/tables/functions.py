@@ -27,7 +27,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.named_functions import expression_function
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
-from paimon_sql.spark.tables.blob_view_function import BLOB_VIEW, BlobViewCall
+from paimon_sql.spark.tables.blob_view_function import BLOB_VIEW, BlobViewCall, load_viewed
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function
 
 MAX_PT = "max_pt"
@@ -64,8 +64,8 @@ def system_function(jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_
     """Return a function of `sys` in the form that Spark's analyzer takes. Raises the errors of `check_function`."""
     known = check_function(name)
     if known == BLOB_VIEW:
-        find = partial(_named_table, session, catalog, catalog_name, known)
-        return expression_function(jvm, known, BlobViewCall(jvm, find))
+        identifier = partial(_identifier, session, catalog_name, known)
+        return expression_function(jvm, known, BlobViewCall(jvm, lambda text: load_viewed(catalog, identifier(text))))
     return MaxPartition(jvm, session, catalog, catalog_name) if known == MAX_PT else column_function(jvm, known)
 
 
@@ -106,22 +106,22 @@ class MaxPartition(Proxy):
     def produceResult(self, row: Any) -> Any:
         if row.isNullAt(0):
             raise InvalidOptionError(f"{MAX_PT}: the name of a table cannot be NULL.")
-        table = _named_table(self.session, self.catalog, self.catalog_name, MAX_PT, str(row.getString(0)))
-        text = _largest(table, self.session.time_zone())
+        identifier = _identifier(self.session, self.catalog_name, MAX_PT, str(row.getString(0)))
+        text = _largest(self.catalog.load_table(identifier), self.session.time_zone())
         return connector.utf8(self.jvm, text)
 
     class Java:
         implements = [classes.UNBOUND_FUNCTION, classes.SCALAR_FUNCTION]
 
 
-def _named_table(session: SessionBridge, catalog: Catalog, catalog_name: str, function: str, text: str) -> Table:
-    """Return the table that an argument of a function names."""
+def _identifier(session: SessionBridge, catalog_name: str, function: str, text: str) -> Identifier:
+    """Return the name of the table that an argument of a function names."""
     parts = session.name_parts(text)
     if len(parts) == 3 and parts[0] == catalog_name:
         parts = parts[1:]
     if len(parts) > 2:
         raise UnsupportedFeatureError(f"{function}: {text} is not a table of catalog {catalog_name}.")
-    return catalog.load_table(Identifier.of(parts[0] if len(parts) == 2 else session.current_database(), parts[-1]))
+    return Identifier.of(parts[0] if len(parts) == 2 else session.current_database(), parts[-1])
 
 
 def _largest(table: Table, zone: tzinfo) -> str:

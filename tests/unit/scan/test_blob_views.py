@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,13 @@ from paimon_core.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
+from paimon_core.maintenance.branches import create_branch
 from paimon_core.scan import blob_views
+from paimon_core.scan.aggregates import Aggregate, aggregate
 from paimon_core.scan.read import read_split
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.encodings.blob_view import VIEW_HEAD, view_head
-from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.types import BYTES, INT, CollectionType, Kind
 from paimon_core.store.blob.columns import options_of_change
 from paimon_core.store.ddl.new_schema import new_table_schema
@@ -35,6 +38,7 @@ from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.privileges.catalog import accounts_of
 from paimon_sql.catalog.privileges.rules import Privilege
+from paimon_sql.spark.tables.blob_view_function import load_viewed, viewed_column
 from tests.support.evolving import EVOLVES, EvolvingRows, commit, live, read
 from tests.support.stored import compact
 from tests.support.tables import fields
@@ -249,6 +253,38 @@ def test_keyed_tables_have_views(tmp_path: Path) -> None:
     assert sorted(read(target, "k", "w")) == [(1, b"one"), (2, b"two")]
     compact(target)
     assert sorted(read(target, "k", "w")) == [(1, b"one"), (2, b"two")]
+    plan = target.plan(target.latest_snapshot())
+    assert aggregate(target.store, plan, [], [Aggregate("count", "k")]) is not None
+    assert aggregate(target.store, plan, [], [Aggregate("count", "w")]) is None  # a view may be of NULL
+    as_stored = target.store.with_options({"blob-view.resolve.enabled": "false"})
+    assert aggregate(as_stored, plan, [], [Aggregate("count", "w")]) is not None
     nested = CollectionType(Kind.ARRAY, element=BYTES)
     with pytest.raises(PaimonError, match="'w' in 'blob-view-field' must be a BLOB"):
         new_table_schema(fields(k=INT, w=nested), options=keyed)
+
+
+def test_views_of_branches_and_system_tables_are_refused(tmp_path: Path) -> None:
+    catalog, source, _ = new_warehouse(tmp_path, [(1, b"one")])
+    create_branch(source.store, "x")
+    assert load_viewed(catalog, Identifier.parse("a.src$branch_main")).name == "a.src"
+    assert viewed_column(source, "v") == (view(0)[:-12], PIC)
+    for name in ("a.src$branch_x", "a.src$files", "a.src$ro", "a.src$audit_log", "a.src$branch_x$files"):
+        with pytest.raises(UnsupportedFeatureError, match="name tables, not branches or system tables"):
+            load_viewed(catalog, Identifier.parse(name))
+    with pytest.raises(UnsupportedFeatureError, match=r"views cannot name a\.src\$branch_x"):
+        viewed_column(load(catalog, "a.src$branch_x"), "v")
+
+
+def test_a_view_of_a_table_whose_name_would_be_read_as_another_is_refused(tmp_path: Path) -> None:
+    catalog, _, _ = new_warehouse(tmp_path, [(1, b"one")])
+    identifier = Identifier("p.q", "t")
+    catalog.create_database("p.q")
+    catalog.create_table(identifier, new_table_schema(fields(k=INT, v=BYTES), options=EVOLVES | {"blob-field": "v"}))
+    found = catalog.load_table(identifier)
+    with pytest.raises(UnsupportedFeatureError, match="without dots in their names"):
+        viewed_column(found, "v")
+    with pytest.raises(UnsupportedFeatureError, match="without dots in their names"):
+        load_viewed(catalog, identifier)
+    by_path = Table(replace(found.store, identifier=PathIdentifier.of_path(found.store.root)))
+    with pytest.raises(UnsupportedFeatureError, match="views cannot name"):
+        viewed_column(by_path, "v")
