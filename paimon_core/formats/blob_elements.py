@@ -39,10 +39,15 @@ _HEAD = np.dtype([("magic", "<u4"), ("version", "u1"), ("count", "<i4")])
 _VERSION = 1
 _COMPACT_PRECISION = 18  # of DECIMALs that are numbers of 8 bytes
 _LONG = 16  # bytes of other DECIMALs in memory
+_DAY = 86_400_000  # milliseconds
 
 
 class UnknownVersionError(ValueError):
     """A value has a version that this library does not know."""
+
+
+class NullKeyError(ValueError):
+    """A map has a key that is NULL, which Arrow and SQL do not have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,10 +214,11 @@ def _key_bytes(keys: pa.Array) -> pa.Array:
 def _keys(kind: pa.DataType, data: Bytes, lengths: Numbers, bounds: Numbers) -> pa.Array:
     """Return keys from their bytes. Raises `ValueError`."""
     if (lengths < 0).any():
-        raise ValueError("has a key that is NULL, which no engine but Java can read")
+        raise NullKeyError("has a key that is NULL, which no engine but Java can read")
     keys = _binaries(data, np.append(0, np.cumsum(lengths)))
-    _check_unique(keys, bounds)
-    if kinds.is_decimal(kind) and kind.precision > _COMPACT_PRECISION:
+    if not kinds.is_decimal(kind):
+        _check_unique(keys, bounds)
+    elif kind.precision > _COMPACT_PRECISION:
         if (lengths < 1).any() or (lengths > _LONG).any():
             raise ValueError("has a key of an impossible length")
         firsts = np.cumsum(lengths) - lengths
@@ -221,6 +227,7 @@ def _keys(kind: pa.DataType, data: Bytes, lengths: Numbers, bounds: Numbers) -> 
         wide[np.arange(_LONG) >= (_LONG - lengths)[:, None]] = data
         found = pa.Array.from_buffers(kind, len(wide), [None, pa.py_buffer(np.ascontiguousarray(wide[:, ::-1]))])
         found.validate(full=True)
+        _check_unique(found, bounds)  # different bytes may be the same number
         return found
     width = _width(kind)
     if not width:
@@ -238,7 +245,10 @@ def _keys(kind: pa.DataType, data: Bytes, lengths: Numbers, bounds: Numbers) -> 
         wide = np.stack([numbers, numbers >> 63], axis=1)
         found = pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(np.ascontiguousarray(wide))])
         found.validate(full=True)
+        _check_unique(found, bounds)
         return found
+    if kinds.is_time(kind) and ((numbers < 0) | (numbers >= _DAY)).any():
+        raise ValueError("has a key that is not a TIME")
     return fixed_array(numbers, kind)
 
 

@@ -11,9 +11,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import stored_bytes, validity
-from paimon_core.errors import CorruptFileError, UnsupportedVersionError
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError, UnsupportedVersionError
 from paimon_core.formats.blob import BlobFile
-from paimon_core.formats.blob_elements import Bytes, UnknownVersionError, assembled, in_memory, located, slices
+from paimon_core.formats.blob_elements import (
+    Bytes,
+    NullKeyError,
+    UnknownVersionError,
+    assembled,
+    in_memory,
+    located,
+    slices,
+)
 from paimon_core.io.ranges import read_ranges
 from paimon_core.store.blob.values import descriptors, is_descriptor
 
@@ -26,7 +34,7 @@ def nested_values(file: BlobFile, kind: pa.DataType, start: int, count: int, *, 
     """Yield the arrays or maps of some rows, in pieces. `again`: they will be written again, and elements that look
     like descriptors are descriptors of their bytes.
 
-    Raises `CorruptFileError`, `UnsupportedVersionError`, `StorageError`."""
+    Raises `CorruptFileError`, `UnfamiliarFormError`, `UnsupportedVersionError`, `StorageError`."""
     places, _ = file.spans
     for values in file.read(start, count):
         valid = validity(values)
@@ -64,5 +72,7 @@ def _naming(path: str) -> Iterator[None]:
         yield
     except UnknownVersionError as e:
         raise UnsupportedVersionError(path, f"an array or map of BLOBs {e}") from e
+    except NullKeyError as e:
+        raise UnfamiliarFormError(path, f"an array or map of BLOBs {e}") from e
     except (ValueError, EOFError) as e:
         raise CorruptFileError(path, f"an array or map of BLOBs {e}") from e

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.arrow.blob_parts import blob_parts
-from paimon_core.errors import CorruptFileError, UnreadableFileError, UnsupportedVersionError
+from paimon_core.errors import CorruptFileError, UnfamiliarFormError, UnreadableFileError, UnsupportedVersionError
 from paimon_core.formats.blob import BlobFile, BlobFileWriter
 from paimon_core.formats.blob_elements import encoded
 from paimon_core.io.local import LocalFileIO
@@ -182,6 +182,9 @@ WRONG = [
     (pa.map_(pa.bool_(), pa.binary()), mapping([(b"\2", b"b")]), "not a BOOLEAN"),
     (pa.map_(pa.decimal128(20, 0), pa.binary()), mapping([(b"", b"b")]), "impossible length"),
     (pa.map_(pa.decimal128(20, 0), pa.binary()), mapping([(b"\x7f" * 16, b"b")]), "precision"),
+    (pa.map_(pa.decimal128(20, 0), pa.binary()), mapping([(b"\1", b"a"), (b"\0\1", b"b")]), "a key twice"),
+    (pa.map_(pa.decimal128(9, 0), pa.binary()), mapping([(b"\1" + bytes(7), b"a")] * 2), "a key twice"),
+    (pa.map_(pa.time32("ms"), pa.binary()), mapping([(struct.pack("<i", 86_400_000), b"a")]), "not a TIME"),
 ]
 
 
@@ -199,6 +202,14 @@ def test_a_later_version_is_not_damage(tmp_path: Path) -> None:
     file = file_of(tmp_path, [array([b"a"])[:4] + b"\2" + array([b"a"])[5:]])
     with pytest.raises(UnsupportedVersionError, match="of version 2, known is 1"):
         list(nested_values(file, ARRAY, 0, 1, again=False))
+
+
+def test_a_key_that_is_null_is_not_damage(tmp_path: Path) -> None:
+    head, index = struct.pack("<IBi", 0x4D424342, 1, 1), varints([-1]) + varints([1])
+    file = file_of(tmp_path, [head + b"v" + index + struct.pack("<ii", 1, 1)])
+    for read in (nested_values(file, MAP, 0, 1, again=False), nested_descriptors(file, MAP, 0, 1)):
+        with pytest.raises(UnfamiliarFormError, match="a key that is NULL"):
+            list(read)
 
 
 @settings(max_examples=examples(150), suppress_health_check=FIXTURES)
