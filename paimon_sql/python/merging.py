@@ -24,6 +24,7 @@ from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, ROW_UPDATE_AFTER
 from paimon_core.options import DATA_EVOLUTION, MERGE_SCHEMA
 from paimon_core.row_level.rules import check_deletable, merge_rules
 from paimon_core.spec.types import BOOLEAN
+from paimon_core.store.blob.columns import check_no_views_read
 from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.table import Table
 from paimon_sql.python.assignment import rows_of
@@ -66,6 +67,7 @@ def merge_rows(table: Table, data: Any, on: str | Sequence[str], given: MergeCla
     sides = Sides(table.schema.fields, table_fields(source.schema), table.store.zone)
     pairing = Pairing.of(on, sides)
     merge = _Merge.of(table, sides, pairing, given)
+    check_no_views_read(table.store, sorted(merge.read_columns), "MERGE INTO")
     if merge.deletes:
         check_deletable(table.store, table.hides_rows)
     rules = merge_rules(table.store, table.latest_snapshot(), merge.updated, once=merge.decides)
@@ -170,8 +172,13 @@ class _Merge:
         keeps_rows = moves_rows and bool(self.updated)
         if keeps_rows or (self.deletes and self.table.store.has_primary_key):
             return names
-        used = self.pairing.target_columns() | self.rows.checks.columns | self._kept
-        return [n for n in names if n in used.union(*(c.columns(TARGET) for c in self._clauses))]
+        used = self.read_columns | self.rows.checks.columns | self._kept
+        return [n for n in names if n in used]
+
+    @property
+    def read_columns(self) -> frozenset[str]:
+        """The columns of the table that the clauses and the condition of the merge read."""
+        return self.pairing.target_columns().union(*(c.columns(TARGET) for c in self._clauses))
 
     def changes(self, rows: TableScan, matches: Matches) -> Iterator[pa.RecordBatch]:
         """Yield the changes of the merge, the rows of the table first."""

@@ -17,6 +17,7 @@ from paimon_core.row_level.rules import (
 )
 from paimon_core.scan.execution import is_answered_by_partitions
 from paimon_core.spec.snapshot import Operation
+from paimon_core.store.blob.columns import check_no_views_read
 from paimon_core.table import Table
 from paimon_sql.python.changed_rows import (
     ChangedRows,
@@ -52,6 +53,10 @@ def update_rows(table: Table, assignments: Mapping[str, Any], where: Where | Non
     computed = {c.column: c for c in (computed_value(table, n, value, fields) for n, value in assignments.items())}
     if not computed or len(computed) < len(assignments):
         raise InvalidDataError(f"UPDATE of {table.name} must assign at least one column, and each only once.")
+    read = {name for c in computed.values() for name in c.columns}
+    if where is not None:
+        read |= Condition.of(where, fields, table.store.zone).columns
+    check_no_views_read(table.store, sorted(read), "UPDATE")
     names, changed = [f.name for f in fields], ChangedRows.of(table)
     computed |= made_anew(table, computed)
     rules = update_rules(table.store, table.latest_snapshot(), computed.keys())

@@ -41,3 +41,31 @@ def test_values_that_look_like_descriptors(spark: Any, tmp_path: Path, kind: str
     assert rows() == [("c", value), ("b", value), ("b", value)]
     spark.sql(f"DELETE FROM t WHERE v = X'{value.hex()}' AND id = 1")  # conditions of DELETE compare the bytes
     assert rows() == [("b", value), ("b", value)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_expressions_on_views_are_refused(spark: Any, kind: str) -> None:
+    spark.sql(f"CREATE TABLE pics (n INT, v BINARY COMMENT '__BLOB_FIELD') TBLPROPERTIES ({KINDS['evolved']})")
+    spark.sql("INSERT INTO pics VALUES (1, X'6F6E65')")
+    spark.sql(
+        "CREATE TABLE t (id INT NOT NULL, s STRING, w BINARY COMMENT '__BLOB_VIEW_FIELD') "
+        f"TBLPROPERTIES ({KINDS[kind]})"
+    )
+    database = spark.sql("SELECT current_database()").first()[0]
+    spark.sql(f"INSERT INTO t SELECT 1, 'a', sys.blob_view('{database}.pics', 'v', _ROW_ID) FROM pics")
+    for statement in (
+        "UPDATE t SET s = 'b' WHERE w = X'6F6E65'",
+        "UPDATE t AS x SET s = hex(x.w)",
+        "UPDATE t SET s = 'b' WHERE EXISTS (SELECT 1 FROM pics WHERE pics.v = t.w)",
+        "MERGE INTO t USING pics ON t.w = pics.v WHEN MATCHED THEN UPDATE SET s = 'b'",
+        "MERGE INTO t USING pics ON t.id = 1 WHEN MATCHED AND t.w = pics.v THEN DELETE",
+        "MERGE INTO t USING pics ON t.id = 1 WHEN MATCHED THEN UPDATE SET s = hex(t.w)",
+    ):
+        with pytest.raises(Exception, match=r"(UPDATE|MERGE INTO) on table \S*t reads column 'w'"):
+            spark.sql(statement)
+    source = "(SELECT id, w FROM t WITH (`blob-view.resolve.enabled` = 'false')) AS o"
+    spark.sql("UPDATE t SET s = 'b' WHERE id = 1")
+    spark.sql(f"MERGE INTO t USING {source} ON t.id = o.id WHEN MATCHED AND o.w IS NOT NULL THEN UPDATE SET w = o.w")
+    assert [(r.s, bytes(r.w)) for r in spark.sql("SELECT s, w FROM t").collect()] == [("b", b"one")]
+    spark.sql("DELETE FROM t WHERE w = X'6F6E65'")
+    assert spark.table("t").count() == 0

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from paimon_core import compute as pc
 from paimon_core.arrow.types import arrow_field, arrow_schema
-from paimon_core.errors import CorruptFileError, DataFileMissingError
+from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
 from paimon_core.formats.blob import BlobFile
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import (
@@ -82,6 +82,18 @@ def viewed_columns(store: TableStore, columns: Sequence[str]) -> list[str]:
     if not store.options[BLOB_VIEW_RESOLVE] or reads_rows_to_change(store.options):
         return []
     return [f.name for f in view_fields(store.schema, store.options) if f.name in columns]
+
+
+def check_no_views_read(store: TableStore, columns: Sequence[str], statement: str) -> None:
+    """Raise `UnsupportedFeatureError` if an expression of a statement that writes rows again reads values of views: it
+    would see the views, which rows to be written again have."""
+    found = viewed_columns(store, columns)
+    if found:
+        raise UnsupportedFeatureError(
+            f"{statement} on table {store.name} reads column {found[0]!r} in a condition or in a new value. It has "
+            f"views of BLOBs in other tables, and {statement} keeps them as views, so it cannot compare or "
+            "change their values. Use another column, such as the key of rows that a query found."
+        )
 
 
 def described_fields(schema: TableSchema, options: TableOptions) -> tuple[DataField, ...]:

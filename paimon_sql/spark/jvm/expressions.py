@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JJavaError
@@ -110,6 +110,12 @@ def deciding_columns(condition: JavaObject) -> frozenset[str] | None:
     if not condition.deterministic():
         return None
     return frozenset(str(a.name()) for a in items(condition.references().toSeq()))
+
+
+@hook("`Expression.references`", "UPDATE and MERGE INTO", method(classes.EXPRESSION_NODE, "references", 0))
+def referenced(expressions: Iterable[JavaObject]) -> frozenset[str]:
+    """Return the `canonical_text` of each column that expressions use, also in the queries in them."""
+    return frozenset(canonical_text(a) for e in expressions for a in items(e.references().toSeq()))
 
 
 def canonical_text(found: JavaObject) -> str:

@@ -33,6 +33,7 @@ from paimon_sql.spark.tables.schema_evolution import schema_changes
 from paimon_sql.spark.write.store_assignment import default_value
 
 _IN_TARGET, _IN_SOURCE, _ACTION = "__paimon_in_target", "__paimon_in_source", "__paimon_action"
+_MERGE = "MERGE INTO"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,7 @@ class _JoinedSides:
         condition = target.column(plan.condition)
         # resolve the statement without the mark columns, so that error messages do not suggest them
         self.both = self.left.join(self.right, condition)
+        target.check_no_views_read(_MERGE, lambda: bound(self.both, [condition]))
         if is_small:
             self.left = narrowed(target.jvm, self.left, self.both)
         left, right = self.left.withColumn(_IN_TARGET, F.lit(True)), self.right.withColumn(_IN_SOURCE, F.lit(True))
@@ -179,8 +181,9 @@ class _JoinedSides:
     ) -> _Action:
         applies = where
         if action.condition is not None:
-            (stated,) = self._columns(bound(seen, [self.target.column(action.condition)]))
-            applies = where & stated
+            stated = bound(seen, [self.target.column(action.condition)])
+            self.target.check_no_views_read(_MERGE, lambda: stated)
+            applies = where & self._columns(stated)[0]
         if action.kind == "delete":
             return _Action(applies, ROW_DELETE, None)
         return _Action(applies, ROW_INSERT if action.kind == "insert" else ROW_UPDATE_AFTER, new(action, seen))
@@ -223,7 +226,9 @@ class _JoinedSides:
 
     def _assigned(self, action: MergeAction, seen: DataFrame) -> dict[str, Any]:
         assigned = assigned_columns(self.target, action.assignments)
-        return dict(zip(assigned, bound(seen, list(assigned.values())), strict=True))
+        values = bound(seen, list(assigned.values()))
+        self.target.check_no_views_read(_MERGE, lambda: values)
+        return dict(zip(assigned, values, strict=True))
 
     def _named(self, columns: Iterable[str]) -> list[Column]:
         return [F.col(quoted_name(c)) for c in columns]

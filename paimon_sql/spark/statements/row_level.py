@@ -37,14 +37,14 @@ from paimon_core.row_level.rules import (
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import Operation, Snapshot
 from paimon_core.spec.types import Kind
-from paimon_core.store.blob.columns import options_of_change
+from paimon_core.store.blob.columns import check_no_views_read, options_of_change, viewed_columns
 from paimon_core.store.ddl.row_rules import RowRules
 from paimon_core.table import Table
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.jvm.commands import append
 from paimon_sql.spark.jvm.constraints import satisfies
-from paimon_sql.spark.jvm.expressions import column, deciding_columns, is_true
-from paimon_sql.spark.jvm.frames import analyzed, attributes, filter_condition, frame, with_small_queries
+from paimon_sql.spark.jvm.expressions import canonical_text, column, deciding_columns, is_true, referenced
+from paimon_sql.spark.jvm.frames import analyzed, attributes, bound, filter_condition, frame, with_small_queries
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.plans import Assignment, Delete, Merge, ParsedStatement, TableReference
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -115,6 +115,14 @@ class Target:
         positions = [F.col(_POSITION_PREFIX + c).alias(c) for c in row_position_columns(self.table.store)]
         row = [v.alias(n) for v, n in zip(values, self.columns, strict=True)]
         return frame.select(kinds.cast("byte").alias(VALUE_KIND), *positions, *row)
+
+    def check_no_views_read(self, statement: str, found: Callable[[], Sequence[Any]]) -> None:
+        """Raise `UnsupportedFeatureError` if one of the Catalyst expressions that `found` returns reads a column with
+        views of BLOBs."""
+        if viewed_columns(self.table.store, self.columns):
+            read = referenced(found())
+            names = [c for c, own in zip(self.columns, self.own, strict=True) if canonical_text(own) in read]
+            check_no_views_read(self.table.store, names, statement)
 
     @property
     def row_rules(self) -> RowRules:
@@ -253,6 +261,14 @@ def updated_rows(target: Target, assignments: Sequence[Assignment], condition: A
     """Return the changes of `UPDATE t SET assignments WHERE condition`. `runs` is as for `deleted_rows`."""
     matching = target.frame if condition is None else _matching(target, condition, runs)
     assigned = assigned_columns(target, assignments)
+    conditions = [] if condition is None else [target.column(condition)]
+    target.check_no_views_read(
+        "UPDATE",
+        lambda: [
+            *(filter_condition(target.frame.filter(c)) for c in conditions),
+            *bound(target.frame, list(assigned.values())),
+        ],
+    )
     nulls = dict(zip(target.columns, target.nulls(), strict=True))
     # `checked` puts their values in place of NULL
     assigned |= {c: nulls[c] for c in target.row_rules.made_anew(assigned)}

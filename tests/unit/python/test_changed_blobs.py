@@ -8,9 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.python.table import PaimonTable
+from paimon_sql.spark.tables.blob_view_function import encode_views, viewed_column
 
 KEYED = {"bucket": "1"}
 EVOLVED = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
@@ -90,3 +92,32 @@ def test_columns_of_descriptors_keep_them(
         when_matched=[("source.k = 1", {"n": "'b'", "v": file}), {"n": "'c'"}],
     )
     assert rows(table) == [("b", b"secret"), ("c", file)]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=["keyed", "evolved"])
+def test_expressions_on_views_are_refused(lake: PaimonCatalog, options: dict[str, str]) -> None:
+    source = new_table(lake, EVOLVED, pa.binary())
+    added(source, b"one", None)
+    head, column = viewed_column(source.inner, "v")
+    views = encode_views(head, column, pa.array([0, 1])).to_pylist()
+    schema = pa.schema([("k", pa.int32()), ("n", pa.string()), ("v", pa.binary())])
+    keys: dict[str, Any] = {"primary_key": "k"} if "bucket" in options else {}
+    more = {"blob-view-field": "v", "deletion-vectors.enabled": "false" if keys else "true"}
+    table = lake.create_table("shop.seen", schema, options=options | more, **keys)
+    added(table, *views, None)
+    given = pa.table({"k": pa.array([1], pa.int32()), "v": [views[1]]})
+    for change in (
+        lambda: table.update({"n": "'b'"}, where="n = 'a' AND v IS NULL"),
+        lambda: table.update({"v": "v"}),
+        lambda: table.merge(given, on="k", when_matched=("target.v IS NULL", {"n": "'b'"})),
+        lambda: table.merge(given, on="k", when_matched={"v": "target.v"}),
+        lambda: table.merge(given, on="target.k = source.k AND target.v IS NULL", when_matched={"n": "'b'"}),
+    ):
+        with pytest.raises(UnsupportedFeatureError, match=r"(UPDATE|MERGE INTO) on table shop\.seen reads column 'v'"):
+            change()
+    assert rows(table) == [("a", b"one"), ("a", None), ("a", None)]
+    table.update({"n": "'b'"}, where="k = 1")
+    table.merge(given, on="k", when_matched={"v": "source.v"})
+    assert rows(table) == [("b", None), ("a", None), ("a", None)]
+    table.delete("k = 2 AND v IS NULL")
+    assert rows(table) == [("b", None), ("a", None)]
