@@ -3,6 +3,8 @@
 Stored values are copied as they are, without decoding. Of a row with several values, the newest is kept. The new file
 has the largest sequence number of the old files, so that a value that another commit writes meanwhile is newer. A file
 cannot have rows of several row ranges, so files of several ranges are combined only together with these ranges.
+An update of one row replaces all values of the range, so small compactions wait for `compaction.min.file-num` files, as
+they do for data files; Java's take any two.
 Source: Java's Paimon 2.1, `DataEvolutionBlobCompactTask`.
 """
 
@@ -37,15 +39,19 @@ class BlobFiles:
         return RowRange(first, max(first_row(f) + f.row_count for f in self.files) - first, ())
 
 
-def due_blobs(store: TableStore, ranges: Iterable[RowRange], merged: Sequence[Sequence[RowRange]]) -> list[BlobFiles]:
-    """Return the files to combine. `merged` are the groups of `ranges` that a compaction combines."""
+def due_blobs(
+    store: TableStore, ranges: Iterable[RowRange], merged: Sequence[Sequence[RowRange]], least: int
+) -> list[BlobFiles]:
+    """Return the files to combine, `least` or more into one. `merged` are the groups of `ranges` that a compaction
+    combines."""
     if not store.options[BLOB_COMPACTION]:
         return []
     firsts = {r.first for group in merged for r in group}
     spans = (*merged, *([r] for r in ranges if r.first not in firsts))
     target = store.options[BLOB_TARGET_FILE_SIZE] or target_file_size(store)
     fields = blob_file_fields(store.schema, store.options)
-    return [BlobFiles(f, tuple(files)) for span in spans for f in fields for files in _due(store, span, f, target)]
+    found = (BlobFiles(f, tuple(files)) for span in spans for f in fields for files in _due(store, span, f, target))
+    return [b for b in found if len(b.files) >= least]
 
 
 def blob_writer(store: TableStore, bucket_dir: str, blobs: BlobFiles) -> BlobColumnWriter:
@@ -76,7 +82,7 @@ def _due(store: TableStore, span: Sequence[RowRange], field: DataField, target: 
     for files in [*_sharing_rows(parts), None]:
         is_full = files is not None and len(files) == 1 and files[0].file_size >= target
         if files is None or is_full or sum(f.file_size for f in group) >= target or first_row(files[0]) > _end(group):
-            if len(group) > 1:
+            if group:
                 yield group
             group = []
         group = group if files is None or is_full else [*group, *files]

@@ -81,7 +81,7 @@ def due_ranges(
     ranges = row_ranges(bucket.files)
     without_vectors = [r for r in ranges if not _has_vectors(store, r)]
     groups = [g for g in _groups(store, without_vectors) if sum(len(r.files) for r in g) >= least]
-    return groups, due_blobs(store, ranges, groups)
+    return groups, due_blobs(store, ranges, groups, least)
 
 
 def files_before(groups: Iterable[Sequence[RowRange]], blobs: Iterable[BlobFiles]) -> tuple[DataFileMeta, ...]:

@@ -63,14 +63,9 @@ def test_files_of_several_ranges_become_one_with_the_ranges(tmp_path: Path) -> N
 
 
 def test_files_of_one_range_become_one_without_it(tmp_path: Path) -> None:
-    table = compacting(tmp_path, blob__target_file_size="30 b", target_file_row_num="3", compaction__min_file_num="9")
+    table = compacting(tmp_path, blob__target_file_size="1 b", target_file_row_num="3", compaction__min__file_num="3")
     ROWS.insert(table, [(i, bytes([i]), None) for i in range(6)])
-    assert [s[:3] for s in shape(table) if s[2] == ("v",)] == [
-        (0, 2, ("v",)),
-        (2, 1, ("v",)),
-        (3, 2, ("v",)),
-        (5, 1, ("v",)),
-    ]
+    assert [s[:3] for s in shape(table) if s[2] == ("v",)] == [(i, 1, ("v",)) for i in range(6)]
     larger = Table(table.store.with_options({"blob.target-file-size": "1 mb", "blob-as-descriptor": "true"}))
     message = staged(larger, Strategy.MINOR)
     assert message is not None
@@ -78,6 +73,21 @@ def test_files_of_one_range_become_one_without_it(tmp_path: Path) -> None:
     assert [s[:3] for s in shape(table) if s[2] == ("v",)] == [(0, 3, ("v",)), (3, 3, ("v",))]
     assert [s[:3] for s in shape(table) if s[2] == ("k",)] == [(0, 3, ("k",)), (3, 3, ("k",))]
     assert read(table, "k", "v") == [(i, bytes([i])) for i in range(6)]
+
+
+def test_small_compactions_wait_for_several_updates(tmp_path: Path) -> None:
+    table = compacting(tmp_path, compaction__min__file_num="3")
+    ROWS.insert(table, [(1, b"1", None), (2, b"2", None)])
+    commit(table, ROWS.staged(table, {0: (0, b"a", None)}, ("v",), set()))
+    assert staged(table, Strategy.MINOR) is None
+    commit(table, ROWS.staged(table, {0: (0, b"b", None)}, ("v",), set()))
+    message = staged(table, Strategy.MINOR)
+    assert message is not None and [len(message.compact_before), len(message.compact_after)] == [3, 1]
+    table.commit([message], INFO)
+    assert read(table, "v") == [(b"b",), (b"2",)]
+    commit(table, ROWS.staged(table, {1: (0, b"c", None)}, ("v",), set()))
+    assert staged(table, Strategy.MINOR) is None
+    assert staged(table, Strategy.FULL) is not None
 
 
 def test_large_files_stay_unless_newer_values_replace_theirs(tmp_path: Path) -> None:
