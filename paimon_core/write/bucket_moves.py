@@ -137,8 +137,9 @@ class BucketMoves:
 
 def write_store(store: TableStore, latest: Callable[[], Snapshot | None], *, overwrites: bool) -> TableStore:
     """Return the store for the tasks of a statement. It has the number of buckets, if all the statement's rows get the
-    same number. `latest` looks up the latest version; few tables need it.
+    same number. `latest` looks up the latest version; few tables need it. A writer opens no other tables.
     """
+    store = replace(store, others=None)
     default = store.options[POSTPONE_DEFAULT_BUCKETS]
     if not assigns_at_once(store) or default is None:
         return store

@@ -24,6 +24,7 @@ from paimon_core.scan.plan import Plan
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.spec.types import NESTED_KINDS, DataField, Kind, cheap_field
+from paimon_core.store.blob.columns import store_of_read
 from paimon_core.store.data.row_tracking import check_vectors_readable, tracking_fields
 from paimon_core.store.features import check_selectable, shown_part
 from paimon_core.table import Table
@@ -233,7 +234,9 @@ class TableScan:
     @cached_property
     def _reader(self) -> RowReader:
         of_rows = [] if self.shown is not None else [p for p in self._pruning if ROW_ID not in columns(p)]
-        return RowReader(self.table.store, self.derived, self.schema, conjunction(of_rows), self._evaluated, self.shown)
+        used = (*self.columns, *(() if self.condition is None else self.condition.columns))
+        store = store_of_read(self.table.store, used)
+        return RowReader(store, self.derived, self.schema, conjunction(of_rows), self._evaluated, self.shown)
 
     @cached_property
     def _pruning(self) -> list[Predicate]:

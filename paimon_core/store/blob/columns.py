@@ -9,6 +9,7 @@ data file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -82,6 +83,12 @@ def viewed_columns(store: TableStore, columns: Sequence[str]) -> list[str]:
     if not store.options[BLOB_VIEW_RESOLVE] or reads_rows_to_change(store.options):
         return []
     return [f.name for f in view_fields(store.schema, store.options) if f.name in columns]
+
+
+def store_of_read(store: TableStore, columns: Sequence[str]) -> TableStore:
+    """Return the store for tasks that read columns. It opens other tables only if it reads views of their values: it
+    travels with the options of the catalog then, also with the password."""
+    return store if store.others is None or viewed_columns(store, columns) else replace(store, others=None)
 
 
 def check_no_views_read(store: TableStore, columns: Sequence[str], statement: str) -> None:

@@ -38,6 +38,7 @@ from paimon_core.scan.reduction import Reduction
 from paimon_core.spec.message import WRITE_RESULT, WriteResult
 from paimon_core.spec.records import Record
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
+from paimon_core.store.blob.columns import store_of_read
 from paimon_core.store.data.time_units import in_microseconds
 from paimon_core.store.table_store import TableStore
 from paimon_core.tracing import below, current_parent, span
@@ -61,14 +62,15 @@ def read_function(
     """Return a function from one row, the JSON of a split, to the split's batches with the columns that Spark requires:
     all rows, or the `first` rows.
     """
-    return _task(_read, store, required, predicate, derived, first)
+    return _task(_read, store_of_read(store, required.fieldNames()), required, predicate, derived, first)
 
 
 def reduce_function(
     store: TableStore, result: StructType, predicate: Predicate | None, derived: DerivedTable, reduction: Reduction
 ) -> BatchFunction:
     """Return a function as `read_function` does, but to partial aggregates of the split's rows."""
-    return _task(_reduce, store, result, predicate, derived, reduction)
+    read = store_of_read(store, reduction.columns(store.schema))
+    return _task(_reduce, read, result, predicate, derived, reduction)
 
 
 def shown_function(store: TableStore, required: StructType, shown: Shown) -> BatchFunction:

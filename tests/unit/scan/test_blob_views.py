@@ -29,7 +29,7 @@ from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.encodings.blob_view import VIEW_HEAD, view_head
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.types import BYTES, INT, CollectionType, Kind
-from paimon_core.store.blob.columns import options_of_change
+from paimon_core.store.blob.columns import options_of_change, store_of_read
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
@@ -288,3 +288,17 @@ def test_a_view_of_a_table_whose_name_would_be_read_as_another_is_refused(tmp_pa
     by_path = Table(replace(found.store, identifier=PathIdentifier.of_path(found.store.root)))
     with pytest.raises(UnsupportedFeatureError, match="views cannot name"):
         viewed_column(by_path, "v")
+
+
+def test_only_tasks_that_read_views_get_the_options_of_the_catalog(tmp_path: Path) -> None:
+    _, _, seen = new_warehouse(tmp_path, [(1, b"one")], {"s3.secret-key": "hidden"})
+    VIEWS.insert(seen, [(1, view(0))])
+    for columns, travels in ((["k"], False), (["k", "w"], True)):
+        store = store_of_read(seen.store, columns)
+        assert (b"hidden" in pickle.dumps(store.others)) is travels
+        (split,) = seen.plan(seen.latest_snapshot()).splits
+        assert [b.num_rows for b in read_split(sent(store), split, columns)] == [1]
+    assert seen.write_store(overwrites=False).others is None
+    as_stored = seen.store.with_options({"blob-view.resolve.enabled": "false"})
+    assert store_of_read(as_stored, ["w"]).others is None
+    assert store_of_read(seen.store, ["k"]).with_options({}).others is None
