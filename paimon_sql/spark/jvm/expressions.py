@@ -112,7 +112,11 @@ def deciding_columns(condition: JavaObject) -> frozenset[str] | None:
     return frozenset(str(a.name()) for a in items(condition.references().toSeq()))
 
 
-@hook("`Expression.references`", "UPDATE and MERGE INTO", method(classes.EXPRESSION_NODE, "references", 0))
+@hook(
+    "`Expression.references`",
+    "UPDATE and MERGE INTO of tables with views of BLOBs",
+    method(classes.EXPRESSION_NODE, "references", 0),
+)
 def referenced(expressions: Iterable[JavaObject]) -> frozenset[str]:
     """Return the `canonical_text` of each column that expressions use, also in the queries in them."""
     return frozenset(canonical_text(a) for e in expressions for a in items(e.references().toSeq()))
