@@ -230,6 +230,25 @@ def test_the_table_itself_is_read_with_the_statement(spark: Any, source: str) ->
     assert [tuple(r) for r in spark.sql("SELECT * FROM t").collect()] == [(1, 2)]
 
 
+def test_texts_that_are_not_utf8(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k STRING, v INT)")
+    spark.sql("INSERT INTO t VALUES (CAST(X'FF' AS STRING), 1), ('a', 2), ('\\uFFFD', 3)")
+    spark.sql("CREATE TABLE q AS SELECT k FROM t WHERE v < 3")
+    for condition in ("k = CAST(X'FF' AS STRING)", "k IN (CAST(X'FF' AS STRING), 'b')"):
+        assert [r.v for r in spark.sql(f"SELECT v FROM t WHERE {condition}").collect()] == [1]
+    spark.sql("MERGE INTO t USING q ON t.k = q.k WHEN MATCHED THEN UPDATE SET v = v + 10")
+    assert sorted(r.v for r in spark.table("t").collect()) == [3, 11, 12]
+    spark.sql("DELETE FROM t WHERE k IN (SELECT k FROM q)")
+    assert [r.v for r in spark.table("t").collect()] == [3]
+
+
+def test_expressions_that_only_a_query_evaluates(spark: Any, days: None) -> None:
+    source = "(SELECT * FROM VALUES (2, 20, 'x'), (3, NULL, 'y') AS q(id, day, v))"
+    for condition in ("t.day = nvl(s.day, 30) AND t.id = s.id", "t.day = s.day + (SELECT 0) AND t.id = s.id"):
+        spark.sql(f"MERGE INTO t USING {source} s ON {condition} WHEN MATCHED THEN UPDATE SET v = concat(t.v, s.v)")
+    assert [r for r in rows(spark) if len(r[2]) > 1] == [(20, 2, "bxx"), (30, 3, "cy")]
+
+
 def test_wide_rows_are_not_fetched(spark: Any, days: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Statistics do not know how long texts are."""
     monkeypatch.setattr(frames, "_SMALL_BYTES", 1_000)

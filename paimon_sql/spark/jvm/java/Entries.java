@@ -145,8 +145,10 @@ public class Entries {
     return node.getClass().getSimpleName().equals("FieldReference") && ((NamedReference) node).fieldNames().length == 1;
   }
 
-  /** A literal as JSON. FLOAT and DOUBLE are texts, because JSON has no NaN. Other kinds than number, text, binary are null. */
+  /** A literal as JSON. FLOAT and DOUBLE are texts, because JSON has no NaN. Other kinds than number, text, binary are null.
+   *  JSON has no text that is not UTF-8: it would equal other values. */
   private static Object literal(Object value) {
+    if (value instanceof UTF8String && !((UTF8String) value).isValid()) return Arrays.asList("call", "INVALID_TEXT");
     if (value instanceof Float || value instanceof Double) return Arrays.asList("float", value.toString());
     if (value instanceof byte[]) return Arrays.asList("binary", value);
     boolean plain = value instanceof Number || value instanceof Boolean;

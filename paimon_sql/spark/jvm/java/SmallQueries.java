@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.types.*;
 import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.runtime.AbstractFunction0;
@@ -104,9 +105,11 @@ public class SmallQueries {
       while (rows.hasNext()) {
         Object each = bound.eval((InternalRow) rows.next());
         if (each == null) hasNull = true;
-        else values.add(InternalRow.copyValue(each));
+        else if (isText(each)) values.add(InternalRow.copyValue(each));
+        else return null;
       }
-    } catch (Exception e) {
+    } catch (Throwable e) {
+      if (e instanceof VirtualMachineError) Platform.throwException(e);
       return null;  // the join raises the error, or evaluates what only a query can
     }
     Expression found = among(column, values, most);
@@ -157,6 +160,7 @@ public class SmallQueries {
     TreeSet values = new TreeSet(TypeUtils$.MODULE$.getInterpretedOrdering(type));
     for (Iterator it = CollectionConverters.asJava((scala.collection.Iterable) rows.data()).iterator(); it.hasNext();) {
       Object each = ((InternalRow) it.next()).get(0, type);
+      if (each != null && !isText(each)) return known;
       if (each != null) values.add(InternalRow.copyValue(each));
     }
     return new And(among(value, values, most), known);
@@ -170,6 +174,11 @@ public class SmallQueries {
       return Cast.canUpCast(child.dataType(), column.dataType()) && child instanceof AttributeReference && isStored(child);
     }
     return column instanceof AttributeReference && !((AttributeReference) column).metadata().contains(CHAR);
+  }
+
+  /** Whether a value keeps its bytes on the way to Python: a text that is not UTF-8 does not. */
+  private static boolean isText(Object value) {
+    return !(value instanceof UTF8String) || ((UTF8String) value).isValid();
   }
 
   /** Whether values of a type are equal exactly if they compare as equal, and can be values of IN. */
