@@ -24,7 +24,7 @@ from paimon_sql.pictures.picture import Choice, PictureFormat
 from paimon_sql.pictures.show import TablePictures
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
 from paimon_sql.spark.dataframes.counted_statements import install_counted_statements, uncounted
-from paimon_sql.spark.dataframes.path_tables import install_path_tables
+from paimon_sql.spark.dataframes.path_tables import install_delta_tables, install_path_tables
 from paimon_sql.spark.dataframes.remote_frames import install_source
 from paimon_sql.spark.dataframes.session_methods import install_session_methods
 from paimon_sql.spark.dataframes.stream_reads import install_stream_reads
@@ -166,6 +166,7 @@ def prepare(context: SparkContext) -> Jvm:
         fork_workers_from(jvm, "paimon_sql.spark.workers.daemon")
     install_writers()
     install_path_tables()
+    install_delta_tables()
     install_session_methods()
     install_counted_statements()
     install_stream_reads()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, ParseException, PySparkException
+
+from paimon_sql.spark.dataframes.path_tables import install_delta_tables
 
 pytestmark = pytest.mark.spark
 
@@ -132,6 +137,35 @@ def test_readers_of_other_formats(sales: Any) -> None:
         sales.read.format("delta").load(location)
     with pytest.raises(PySparkException, match=r"cannot be read as Iceberg: write spark\.table\('default\.sales'\)"):
         sales.read.format("iceberg").load("default.sales")
+
+
+def test_tables_of_deltas_package(sales: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package with the methods of Delta's, which returns the name that it gets."""
+    package = tmp_path / "delta"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    methods = "".join(
+        f"    @classmethod\n    def {name}(cls, sparkSession, given): return cls.__name__, given\n"
+        for name in ("forName", "forPath")
+    )
+    (package / "tables.py").write_text(f"class DeltaTable:\n{methods}")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    install_delta_tables()
+    install_delta_tables()
+    table = importlib.import_module("delta.tables").DeltaTable
+    assert table.forName(sales, "elsewhere.t") == ("DeltaTable", "elsewhere.t")
+    assert table.forPath(sales, "/tmp/nothing") == ("DeltaTable", "/tmp/nothing")
+    with pytest.raises(
+        PySparkException,
+        match=r"sales is a Paimon table, and cannot be read as Delta Lake: write SELECT, DELETE, UPDATE and MERGE INTO "
+        r"in SQL, DataFrame\.mergeInto, or spark\.table\('sales'\)",
+    ):
+        table.forName(sparkSession=sales, given="sales")
+    path = next(str(v) for name, v, *_ in rows(sales, "DESCRIBE EXTENDED sales") if str(name).lower() == "location")
+    with pytest.raises(PySparkException, match="is a Paimon table"):
+        table.forPath(sales, path)
+    for name in ("delta.tables", "delta"):
+        sys.modules.pop(name)
 
 
 def test_listings_without_a_name_are_of_the_current_catalog(sales: Any) -> None:

@@ -6,9 +6,12 @@ catalog of paths. With the options `catalog`, `database` and `table`, they mean 
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-from pyspark.sql import DataFrameReader, DataFrameWriter
+from pyspark.sql import DataFrameReader, DataFrameWriter, SparkSession
 
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.io.load import normalize
@@ -55,10 +58,31 @@ def install_path_tables() -> None:
     ask_first(DataFrameWriter, "save", _save)
 
 
+def install_delta_tables() -> None:
+    """Refuse Paimon tables in `DeltaTable.forName` and `forPath` of Delta's package, if the package is installed."""
+    if find_spec("delta") is None:
+        return
+    with suppress(ImportError):  # another package of that name, or one for another PySpark
+        found = getattr(import_module("delta.tables"), "DeltaTable", None)
+        if found is not None:
+            ask_first(found, "forName", _delta_table)
+            ask_first(found, "forPath", _delta_table)
+
+
+def _delta_table(_: type, *arguments: Any, **named: Any) -> Any:
+    given = (*arguments, *named.values())
+    session = next((value for value in given if isinstance(value, SparkSession)), None)
+    name = next((value for value in given if isinstance(value, str)), None)
+    if session is not None:
+        write = "SELECT, DELETE, UPDATE and MERGE INTO in SQL, DataFrame.mergeInto, or "
+        _refuse_other_format(session, "delta", name, write)
+    return NotImplemented
+
+
 def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any = None, **options: Any) -> Any:
     source = format or reader_source(reader)
     if not _is_ours(source):
-        _refuse_other_format(reader, source, path)
+        _refuse_other_format(reader._spark, source, path)
         return NotImplemented
     reader.options(**options)
     if schema is not None:
@@ -103,9 +127,11 @@ def _save(
         return writer.saveAsTable(table_name(given, path))
 
 
-def _refuse_other_format(reader: Any, source: str, path: Any) -> None:
-    """Raise `UnsupportedFeatureError` if a reader of Delta Lake or Iceberg gets the path or name of a Paimon table."""
-    registry = registry_of(reader._spark)
+def _refuse_other_format(session: Any, source: str, path: Any, others: str = "") -> None:
+    """Raise `UnsupportedFeatureError` if a reader of Delta Lake or Iceberg gets the path or name of a Paimon table. The
+    error also names `others`, what to write beside a read.
+    """
+    registry = registry_of(session)
     if source.lower() not in OTHER_FORMATS or registry is None or not isinstance(path, str):
         return
     is_path = IS_PATH.match(path) is not None
@@ -116,7 +142,7 @@ def _refuse_other_format(reader: Any, source: str, path: Any) -> None:
         return
     read = "spark.read.format('paimon').load" if is_path else "spark.table"
     raise UnsupportedFeatureError(
-        f"{path} is a Paimon table, and cannot be read as {OTHER_FORMATS[source.lower()]}: write "
+        f"{path} is a Paimon table, and cannot be read as {OTHER_FORMATS[source.lower()]}: write {others}"
         f"{read}({quoted_text(path)})."
     )
 

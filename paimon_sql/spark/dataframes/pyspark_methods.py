@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import getattr_static
 from typing import Any
 
 from paimon_core.errors import PaimonError
@@ -14,9 +15,11 @@ _PATCHED = "_asks_paimon_sql_first"
 
 def ask_first(owner: type, name: str, ours: Callable[..., Any]) -> None:
     """Run `ours` before a method of a class, which is replaced once. If `ours` returns `NotImplemented`, the method
-    itself runs.
+    itself runs. A class method stays one, and passes its class.
     """
-    original = getattr(owner, name)
+    static = getattr_static(owner, name)
+    is_of_class = isinstance(static, classmethod)
+    original = static.__func__ if is_of_class else static
     if hasattr(original, _PATCHED):
         return
 
@@ -29,4 +32,4 @@ def ask_first(owner: type, name: str, ours: Callable[..., Any]) -> None:
         return original(self, *arguments, **named) if answer is NotImplemented else answer
 
     setattr(method, _PATCHED, True)
-    setattr(owner, name, method)
+    setattr(owner, name, classmethod(method) if is_of_class else method)
