@@ -71,15 +71,9 @@ public class SmallQueries {
     Join join = (Join) plan;
     LocalRelation source = (LocalRelation) join.right();
     Expression all = null;
-    Deque parts = new ArrayDeque();
-    if (join.condition().isDefined()) parts.add(join.condition().get());
-    while (!parts.isEmpty()) {
-      Expression part = (Expression) parts.pop();
-      if (part instanceof And) {
-        parts.push((Expression) ((And) part).right());
-        parts.push((Expression) ((And) part).left());
-        continue;
-      }
+    if (join.condition().isEmpty()) return null;
+    for (Iterator it = conjuncts((Expression) join.condition().get()).iterator(); it.hasNext();) {
+      Object part = it.next();
       if (!(part instanceof EqualTo || part instanceof EqualNullSafe)) continue;
       BinaryComparison equal = (BinaryComparison) part;
       Expression left = (Expression) equal.left(), right = (Expression) equal.right();
@@ -90,6 +84,14 @@ public class SmallQueries {
     return all;
   }
 
+  /** The parts of a condition that AND joins, in order. */
+  private static List conjuncts(Expression condition) {
+    if (!(condition instanceof And)) return Collections.singletonList(condition);
+    List found = new ArrayList(conjuncts((Expression) ((And) condition).left()));
+    found.addAll(conjuncts((Expression) ((And) condition).right()));
+    return found;
+  }
+
   private static Expression required(
       BinaryComparison equal, Expression column, Expression value, Join join, LocalRelation source, int most) {
     if (!isStored(column) || !column.references().subsetOf(join.left().outputSet())) return null;
@@ -97,23 +99,37 @@ public class SmallQueries {
     boolean isMoment = value.containsPattern(TreePattern$.MODULE$.CURRENT_LIKE());  // the query has another one
     if (isMoment || !value.deterministic() || !isPlain(value.dataType())) return null;
     if (!column.dataType().equals(value.dataType())) return null;
-    TreeSet values = new TreeSet(TypeUtils$.MODULE$.getInterpretedOrdering(value.dataType()));
-    boolean hasNull = false;
-    try {
-      Expression bound = BindReferences.bindReference(value, package$.MODULE$.AttributeSeq(source.output()), false);
-      Iterator rows = CollectionConverters.asJava((scala.collection.Iterable) source.data()).iterator();
-      while (rows.hasNext()) {
-        Object each = bound.eval((InternalRow) rows.next());
-        if (each == null) hasNull = true;
-        else if (isText(each)) values.add(InternalRow.copyValue(each));
-        else return null;
+    Values values = Values.of(value, source);
+    if (values == null) return null;
+    Expression found = among(column, values.sorted, most);
+    return values.hasNull && equal instanceof EqualNullSafe ? new Or(found, new IsNull(column)) : found;
+  }
+
+  /** The values of an expression in rows of the driver: those that are not NULL, and whether one is NULL. */
+  static class Values {
+    final TreeSet sorted;
+    boolean hasNull;
+
+    private Values(DataType type) { sorted = new TreeSet(TypeUtils$.MODULE$.getInterpretedOrdering(type)); }
+
+    /** Returns null if only a query evaluates the expression, or if a value loses its bytes on the way to Python. */
+    static Values of(Expression value, LocalRelation source) {
+      Values found = new Values(value.dataType());
+      try {
+        Expression bound = BindReferences.bindReference(value, package$.MODULE$.AttributeSeq(source.output()), false);
+        Iterator rows = CollectionConverters.asJava((scala.collection.Iterable) source.data()).iterator();
+        while (rows.hasNext()) {
+          Object each = bound.eval((InternalRow) rows.next());
+          if (each == null) found.hasNull = true;
+          else if (each instanceof UTF8String && !((UTF8String) each).isValid()) return null;
+          else found.sorted.add(InternalRow.copyValue(each));
+        }
+      } catch (Throwable e) {
+        if (e instanceof VirtualMachineError) Platform.throwException(e);
+        return null;  // the query raises the error, if it needs the value
       }
-    } catch (Throwable e) {
-      if (e instanceof VirtualMachineError) Platform.throwException(e);
-      return null;  // the join raises the error, or evaluates what only a query can
+      return found;
     }
-    Expression found = among(column, values, most);
-    return hasNull && equal instanceof EqualNullSafe ? new Or(found, new IsNull(column)) : found;
   }
 
   private static Expression among(Expression column, TreeSet values, int most) {
@@ -131,13 +147,12 @@ public class SmallQueries {
   /** Returns the parts of a condition that require a value to be among the rows of a query, `a IN (SELECT b …)`. */
   public List queries(Expression condition) {
     List found = new ArrayList();
-    if (condition instanceof And) {
-      found.addAll(queries((Expression) ((And) condition).left()));
-      found.addAll(queries((Expression) ((And) condition).right()));
-    } else if (condition instanceof InSubquery) {
-      ListQuery query = ((InSubquery) condition).query();
-      boolean isOne = ((InSubquery) condition).values().size() == 1 && query.plan().output().size() == 1;
-      if (isOne && !query.isCorrelated() && isPlain(query.dataType())) found.add(condition);
+    for (Iterator it = conjuncts(condition).iterator(); it.hasNext();) {
+      Object part = it.next();
+      if (!(part instanceof InSubquery)) continue;
+      ListQuery query = ((InSubquery) part).query();
+      boolean isOne = ((InSubquery) part).values().size() == 1 && query.plan().output().size() == 1;
+      if (isOne && !query.isCorrelated() && isPlain(query.dataType())) found.add(part);
     }
     return found;
   }
@@ -155,15 +170,10 @@ public class SmallQueries {
     parts.add(value);
     parts.add(found.query().withNewPlan(rows));
     Expression known = (Expression) found.withNewChildren(CollectionConverters.asScala(parts).toSeq());
-    DataType type = ((Attribute) rows.output().head()).dataType();
-    if (!isStored(value) || !value.dataType().equals(type)) return known;
-    TreeSet values = new TreeSet(TypeUtils$.MODULE$.getInterpretedOrdering(type));
-    for (Iterator it = CollectionConverters.asJava((scala.collection.Iterable) rows.data()).iterator(); it.hasNext();) {
-      Object each = ((InternalRow) it.next()).get(0, type);
-      if (each != null && !isText(each)) return known;
-      if (each != null) values.add(InternalRow.copyValue(each));
-    }
-    return new And(among(value, values, most), known);
+    Attribute given = (Attribute) rows.output().head();
+    if (!isStored(value) || !value.dataType().equals(given.dataType())) return known;
+    Values values = Values.of(given, rows);
+    return values == null ? known : new And(among(value, values.sorted, most), known);
   }
 
   /** Whether an expression is a column, or a column in a wider type, which never fails. Spark pads constants that are compared
@@ -174,11 +184,6 @@ public class SmallQueries {
       return Cast.canUpCast(child.dataType(), column.dataType()) && child instanceof AttributeReference && isStored(child);
     }
     return column instanceof AttributeReference && !((AttributeReference) column).metadata().contains(CHAR);
-  }
-
-  /** Whether a value keeps its bytes on the way to Python: a text that is not UTF-8 does not. */
-  private static boolean isText(Object value) {
-    return !(value instanceof UTF8String) || ((UTF8String) value).isValid();
   }
 
   /** Whether values of a type are equal exactly if they compare as equal, and can be values of IN. */
