@@ -203,7 +203,7 @@ class EntryRegistry(KeptRegistry):
         if schema_ids(io, path):
             self._files(path).drop(path)
         else:
-            with suppress(OSError):  # there is no table in it
+            with suppress(OSError):  # the folder has no table
                 io.delete_empty_dir_below(path.rpartition("/")[0], path)
 
     def rename(self, source: Identifier, target: Identifier) -> None:

@@ -91,7 +91,7 @@ COLUMNS = {"k": INT, "a": CollectionType(Kind.ARRAY, element=BYTES)} | {
 
 
 def client(root: Path, table: str, write: str = "") -> str:
-    """What pypaimon reads, as the text of a list of rows."""
+    """Return the rows that pypaimon reads, as the text of a list."""
     assert PYPAIMON is not None
     done = subprocess.run(
         [PYPAIMON, "-c", _CLIENT, str(root), f"default.{table}", write], capture_output=True, text=True, timeout=300

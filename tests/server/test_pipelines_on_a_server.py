@@ -238,7 +238,7 @@ def test_two_runs_of_one_pipeline(shop: Shop) -> None:
 
 
 def test_a_view_of_both(shop: Shop) -> None:
-    """The table has the rows of one of them, not those of both."""
+    """The table has the rows of one pipeline, not the rows of both."""
     shop.table("source").append([{"id": 1, "v": "x"}, {"id": 2, "v": "y"}])
     both = [shop.pipeline(name, VIEW) for name in ("a", "b")]
     assert shop.run_at_once(both[0]) == [""]

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.spark
 
 
 def counted(act: Callable[[], Any]) -> dict[str, float]:
-    """What the counters of statements rise by."""
+    """Return how much the counters of statements rise."""
     before = paimon_sql.metrics().as_dict()
     act()
     after = paimon_sql.metrics().as_dict()

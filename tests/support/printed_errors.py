@@ -1,4 +1,4 @@
-"""What Spark adds around the message of an error: classes, frames, the plan, the statement."""
+"""The texts that Spark adds around an error's message: classes, frames, the plan, the statement."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _pattern(wanted: Any, quote: str = '"?') -> str:
             return re.escape(str(wanted)) + ("" if isinstance(wanted, float) else r"(?:\.0)?")
         case list() | dict() if not wanted:
             return r"\[\]|\{\}"  # a map without entries is a list in cases
-        case list():  # an array, or a struct, whose fields have names in the output
+        case list():  # an array, or a struct: the output names its fields
             items = [f"(?:{_pattern(item)})" for item in wanted]
             fields = ",".join(f'"[^"]*":{item}' for item in items)
             return rf"\[{','.join(items)}\]|\{{{fields}\}}"

@@ -42,7 +42,7 @@ class Case:
 
 
 def make_corpus(folder: Path, kinds: Sequence[str] | None = None) -> tuple[Case, ...]:
-    """The files of all kinds but those of BLOBs, or of `BLOB_KINDS`, in tables below a folder."""
+    """The files of tables below a folder: of `BLOB_KINDS`, or of all other kinds."""
     with repeatable():
         found = [
             Case(kind, path, root, read, path.read_bytes())

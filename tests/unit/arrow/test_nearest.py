@@ -134,7 +134,7 @@ def test_arrays_of_another_length_are_named() -> None:
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("limit", [1, 3, 40])
 def test_the_nearest_rows_of_each_vector(metric: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are those of a search for each of them, in blocks of any size."""
+    """A search for several vectors finds the rows that a search for each finds, in blocks of any size."""
     random = np.random.default_rng(5)
     values, vectors = random.standard_normal((30, 4)), random.standard_normal((7, 4)).astype(np.float32)
     rows = [{"k": k, "v": None if k % 7 == 3 else v} for k, v in enumerate(values.tolist())]

@@ -97,7 +97,7 @@ def file_of(folder: Path, stored: list[bytes | None]) -> BlobFile:
 
 
 def check(folder: Path, column: pa.Array, expected: list[bytes | None]) -> None:
-    """What is written is the format, and it is read, as bytes and as descriptors."""
+    """The bytes written have the documented layout, and are read as bytes and as descriptors."""
     parts = blob_parts(column)[0].cast(pa.large_binary())
     assert encoded(column, parts).to_pylist() == expected
     file = file_of(folder, expected)
