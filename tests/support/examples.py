@@ -1,11 +1,11 @@
-"""The number of examples that hypothesis tries: in the gate a third."""
+"""The number of examples that hypothesis tries: in the gate a quarter."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
 WHOLE_EXAMPLES = 100  # of a test without a number of its own, as hypothesis has it
-GATE_EXAMPLES = 34
+GATE_EXAMPLES = 25
 
 
 def examples(number: int) -> int:

@@ -99,11 +99,14 @@ CHOSEN: Mapping[str, Choice] = {
     # a millisecond each
     "tests/spark/test_preprocess_parses.py": Choice(cases=2, of=2),
     # a browser loads a dozen pages for each width, and the keys go through each page
-    "tests/unit/server/ui/test_browser.py": Choice(cases=4),
+    "tests/unit/server/ui/test_browser.py": Choice(cases=3),
     # histories and models, without a JVM
     "tests/unit/catalog/privileges/test_catalog.py": Choice(of=2),
     "tests/unit/io/objects/test_store.py": Choice(of=2),
     "tests/unit/maintenance/orphans/test_histories.py": Choice(of=3),
+    # each operation and each race on each dialect of object stores
+    "tests/unit/maintenance/test_on_object_stores.py": Choice(),
+    "tests/unit/maintenance/test_storage_check.py::test_an_object_store": Choice(cases=1),
     "tests/unit/procedures/test_partition_texts.py": Choice(of=3),
     "tests/unit/scan/test_moments_as_texts.py": Choice(of=3),
     "tests/unit/write/compaction/test_merge_on_write.py": Choice(of=2),
@@ -189,6 +192,16 @@ LEFT_OUT: Mapping[str, str] = {
         "tests/server/test_survival.py::test_answers_of_all_kinds_in_parts"
     ),
     # several runs of a pipeline, each with a driver of its own
+    "tests/server/test_pipelines.py::test_a_killed_audit_goes_on_after_its_rows_were_published": (
+        "tests/unit/maintenance/test_advance.py::test_a_killed_publication_goes_on"
+    ),
+    **dict.fromkeys(
+        (
+            "tests/server/test_pipelines_on_a_server.py::test_a_view_of_both",
+            "tests/server/test_pipelines_on_a_server.py::test_a_view_that_is_a_streaming_table_of_the_other",
+        ),
+        "tests/server/test_pipelines_on_a_server.py::test_two_runs_of_one_pipeline",
+    ),
     **dict.fromkeys(
         (
             f"tests/server/test_pipelines.py::test_{name}"
@@ -226,6 +239,8 @@ LEFT_OUT: Mapping[str, str] = {
     "tests/server/test_serve.py::test_the_log_tells_failures_from_ends": (
         "tests/server/test_serve.py::test_the_log_tells_each_statement_without_secrets"
     ),
+    # a driver of its own, whose executors lack the packages
+    "tests/spark/test_doctor_of_executors.py": "tests/unit/shell/test_doctor.py::test_findings",
     # a driver of its own, whose executors record
     "tests/spark/test_executor_traces.py": "tests/unit/test_tracing.py::test_a_parent_of_another_process",
     # many statements for each case

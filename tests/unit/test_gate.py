@@ -96,6 +96,11 @@ def test_each_file_and_each_mark_is_in_the_gate(request: pytest.FixtureRequest) 
     assert (gaps.files, gaps.marks, gaps.staying) == (frozenset(), frozenset(), frozenset())
 
 
+def test_no_test_has_the_path_of_the_repository_in_its_name(request: pytest.FixtureRequest) -> None:
+    """The gate chooses tests by their names: with a path, it would choose others in each clone."""
+    assert [item.nodeid for item in request.config.stash[COLLECTED] if str(ROOT) in item.nodeid] == []
+
+
 def test_the_second_worker_lists_the_tests_at_another_moment() -> None:
     now, zone = time.time(), time.localtime().tm_gmtoff
     with other_moment():
