@@ -34,6 +34,37 @@ def test_short_statements(spark: Any, name: str, monkeypatch: pytest.MonkeyPatch
     assert found.to_java() <= to_java and found.to_python() <= to_python, found.lines()
 
 
+# statements of each kind: of a second run of each
+SHORT = (
+    "SELECT count(*), max(s) FROM {t}",
+    "SELECT * FROM {t} WHERE id = 2",
+    "SELECT count(*) FROM `{t}$snapshots`",
+    "INSERT INTO {t} VALUES (1, 1, 1.0, 'x')",
+    "UPDATE {t} SET a = a + 1 WHERE id = 1",
+    "UPDATE {t} SET a = 3 WHERE id IN (SELECT id FROM VALUES (1), (9) AS v(id))",
+    "DELETE FROM {t} WHERE id = 7",
+    "DELETE FROM {t} WHERE id IN (SELECT id FROM VALUES (7), (9) AS v(id))",
+    "MERGE INTO {t} USING (SELECT 1 AS id, 2 AS a) AS n ON {t}.id = n.id WHEN MATCHED THEN UPDATE SET a = n.a",
+    "CALL sys.compact(table => '{t}')",
+    "SHOW TABLES",
+    "DESCRIBE {t}",
+    "ALTER TABLE {t} SET TBLPROPERTIES ('snapshot.num-retained.min' = '5')",
+    "SHOW CREATE TABLE {t}",
+)
+
+
+@pytest.mark.parametrize("table", [COLUMNS, f"{COLUMNS} {KEYED}"], ids=["append", "keyed"])
+def test_no_exception_of_the_jvm_is_caught_on_the_way(spark: Any, table: str) -> None:
+    """PySpark converts each exception that py4j raises, which takes some 100 calls. One ends Java's iterators."""
+    spark.sql(f"CREATE TABLE t {table}")
+    spark.sql("INSERT INTO t VALUES (1, 1, 1.0, 'x'), (2, 1, 1.0, 'y')")
+    for statement in (text.format(t="t") for text in SHORT):
+        with counted() as found:
+            for _ in range(2):
+                spark.sql(statement).collect()
+        assert [line for line in found.lines() if "raised.py" in line] == [], statement
+
+
 def jobs(spark: Any, statement: str) -> int:
     """Run a query, and return the number of its jobs."""
     spark.sparkContext.setJobGroup(statement, statement)

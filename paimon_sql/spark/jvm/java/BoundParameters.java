@@ -39,7 +39,7 @@ public class BoundParameters {
    * The text and the values of the query `SELECT mark, text, value, …` as SQL spells them; null for any other plan, and if a
    * parameter has no value.
    */
-  public List values(Object parsed, String mark) {
+  public Object[] values(Object parsed, String mark) {
     if (!(parsed instanceof Project) || ((LogicalPlan) parsed).containsPattern(TreePattern$.MODULE$.PARAMETER())) return null;
     List found = new ArrayList();
     for (Iterator each = CollectionConverters.asJava(((Project) parsed).projectList()).iterator(); each.hasNext();) {
@@ -50,7 +50,7 @@ public class BoundParameters {
       found.add(isText ? String.valueOf(((Literal) one).value()) : one.sql());
       if (!found.get(0).equals(mark)) return null;
     }
-    return found.subList(1, found.size());
+    return found.subList(1, found.size()).toArray();
   }
 
   /** Install the rule in a session and in sessions created from it. `rewrite` takes a session and a plan, and returns a plan. */

@@ -145,7 +145,7 @@ public class SmallQueries {
   }
 
   /** Returns the parts of a condition that require a value to be among the rows of a query, `a IN (SELECT b …)`. */
-  public List queries(Expression condition) {
+  public Object[] queries(Expression condition) {
     List found = new ArrayList();
     for (Iterator it = conjuncts(condition).iterator(); it.hasNext();) {
       Object part = it.next();
@@ -154,7 +154,7 @@ public class SmallQueries {
       boolean isOne = ((InSubquery) part).values().size() == 1 && query.plan().output().size() == 1;
       if (isOne && !query.isCorrelated() && isPlain(query.dataType())) found.add(part);
     }
-    return found;
+    return found.toArray();
   }
 
   /** Returns the rows of a query in place of the query, and a condition that they set for a column. */
