@@ -230,6 +230,29 @@ def test_the_table_itself_is_read_with_the_statement(spark: Any, source: str) ->
     assert [tuple(r) for r in spark.sql("SELECT * FROM t").collect()] == [(1, 2)]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "MERGE INTO t USING s ON t.id = s.wrong WHEN MATCHED THEN UPDATE SET v = s.v",
+        "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.wrong",
+        "MERGE INTO t USING s ON t.id = s.id WHEN NOT MATCHED THEN INSERT (id, wrong) VALUES (s.id, 1)",
+        "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED AND t.wrong = 1 THEN DELETE",
+        "UPDATE t SET v = wrong WHERE id IN (SELECT id FROM s)",
+        "UPDATE t SET wrong = 1 WHERE id IN (SELECT id FROM s)",
+        "DELETE FROM t WHERE id IN (SELECT id FROM s) AND wrong = 1",
+    ],
+)
+def test_a_wrong_name_is_an_error_before_a_query_runs(spark: Any, days: None, statement: str) -> None:
+    spark.sql("CREATE TEMPORARY VIEW s AS SELECT id, raise_error('it ran') AS day, 'x' AS v FROM range(3)")
+    spark.sparkContext.setJobGroup(statement, statement)
+    try:
+        with pytest.raises(PySparkException, match="wrong"):
+            spark.sql(statement)
+        assert spark.sparkContext.statusTracker().getJobIdsForGroup(statement) == []
+    finally:
+        spark.sparkContext._jsc.clearJobGroup()
+
+
 def test_texts_that_are_not_utf8(spark: Any) -> None:
     spark.sql("CREATE TABLE t (k STRING, v INT)")
     spark.sql("INSERT INTO t VALUES (CAST(X'FF' AS STRING), 1), ('a', 2), ('\\uFFFD', 3)")

@@ -84,17 +84,28 @@ def merged_rows(target: Target, plan: Merge, *, runs: bool) -> Changes:
 
 
 def _joined(target: Target, plan: Merge, runs: bool) -> tuple[_JoinedSides, list[_Action]]:
-    """Return the sides of a MERGE and its actions."""
-    source = _source(target, plan)
+    """Return the sides of a MERGE and its actions. The statement's errors are raised before its source runs."""
+    source, checked = _source(target, plan), None
     if not plan.not_matched_by_source:  # else all rows of the target count
-        few = small_source(target.jvm, target.session.session, source, target.reference, runs=runs)
+        few = _few(target, source, runs=False)
+        if few is None and runs:
+            checked = _sides(target, plan, source)
+            few = _few(target, source, runs=True)
         if few is not None:
             with suppress(CapturedException):  # columns that only the source itself has, as `_metadata`
-                rows = frame(target.jvm, target.session.session, few)
-                merge = _JoinedSides(target, plan, rows, is_small=True)
-                return merge, merge.actions()
-    merge = _JoinedSides(target, plan, source)
-    return merge, merge.actions()
+                return _sides(target, plan, frame(target.jvm, target.session.session, few), is_small=True)
+    return checked or _sides(target, plan, source)
+
+
+def _few(target: Target, source: DataFrame, *, runs: bool) -> Any | None:
+    return small_source(target.jvm, target.session.session, source, target.reference, runs=runs)
+
+
+def _sides(
+    target: Target, plan: Merge, source: DataFrame, *, is_small: bool = False
+) -> tuple[_JoinedSides, list[_Action]]:
+    sides = _JoinedSides(target, plan, source, is_small=is_small)
+    return sides, sides.actions()
 
 
 def _source(target: Target, plan: Merge) -> DataFrame:

@@ -259,7 +259,6 @@ def deleted_rows(target: Target, condition: Any, *, runs: bool) -> Changes:
 
 def updated_rows(target: Target, assignments: Sequence[Assignment], condition: Any | None, *, runs: bool) -> Changes:
     """Return the changes of `UPDATE t SET assignments WHERE condition`. `runs` is as for `deleted_rows`."""
-    matching = target.frame if condition is None else _matching(target, condition, runs)
     assigned = assigned_columns(target, assignments)
     conditions = [] if condition is None else [target.column(condition)]
     target.check_no_views_read(
@@ -273,7 +272,8 @@ def updated_rows(target: Target, assignments: Sequence[Assignment], condition: A
     # `checked` puts their values in place of NULL
     assigned |= {c: nulls[c] for c in target.row_rules.made_anew(assigned)}
     rules = update_rules(target.table.store, target.before, assigned.keys())
-    types = matching.select(*(v.alias(c) for c, v in assigned.items())).schema
+    types = target.frame.select(*(v.alias(c) for c, v in assigned.items())).schema  # errors before queries run
+    matching = target.frame if condition is None else _matching(target, condition, runs)
     stored = {c: target.stored(c, v, types[c].dataType) for c, v in assigned.items()}
     is_whole = rules.moves_rows or bool(target.row_rules.checks)
     kept = [target.column(a) for a in target.own] if is_whole else target.nulls()
