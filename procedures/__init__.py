@@ -18,6 +18,7 @@ from paimon_sql.procedures import (
     pictures,
     privileges,
     rollback,
+    row_ids,
     tags,
 )
 from paimon_sql.procedures.migration import calls as migration_calls
@@ -57,5 +58,6 @@ PROCEDURES = procedures_of(
     pictures,
     privileges,
     rollback,
+    row_ids,
     tags,
 )

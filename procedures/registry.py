@@ -46,6 +46,7 @@ _UPKEEP = frozenset(
         "materialize_deletion_vectors",
         "merge_branch",
         "purge_files",
+        "reassign_row_id",
         "rescale",
     )
     + ("remove_unexisting_files", "rewrite_file_index")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from paimon_core.commit.renumbering import Renumbering
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.expressions.predicate import Predicate
@@ -16,7 +17,7 @@ from paimon_core.options import OVERWRITE_UPGRADE, PK_CLUSTERING_OVERRIDE
 from paimon_core.spec.index_manifest import DELETION_VECTORS_INDEX, IndexFileMeta, IndexManifestEntry
 from paimon_core.spec.manifest import DataFileMeta, FileIdentifier, FileKind, ManifestEntry
 from paimon_core.spec.message import CommitMessage, index_base_of, rows_base_of
-from paimon_core.spec.snapshot import CommitKind
+from paimon_core.spec.snapshot import CommitKind, Snapshot
 from paimon_core.store.partitions import PartitionFilter, only_partitions
 from paimon_core.store.table_store import TableStore
 
@@ -45,7 +46,7 @@ class CommitChange:
 
     `index_base` is the snapshot (0 for an empty table) with hash indexes that must still be the latest ones.
     `rows_base` is a snapshot, too: since then, no other commit may have written the same columns of the same rows. None
-    in either means no check.
+    in either means no check. `renumbering` returns the new row ids of the rows of a version.
     """
 
     kind: CommitKind
@@ -58,6 +59,7 @@ class CommitChange:
     changelog: tuple[ManifestEntry, ...] = ()
     statistics: str | None = None
     older_than: datetime | None = None
+    renumbering: Callable[[Snapshot | None], Renumbering] | None = None
 
     def against(self, live: Mapping[FileIdentifier, ManifestEntry]) -> list[ManifestEntry]:
         """Return the entries of the snapshot's delta, given the live files in scope."""
@@ -78,6 +80,7 @@ class Delta:
 
     `index` are all index files of the new snapshot, or None if they stay the same. `changelog` are the files with the
     changed rows, `statistics` names a new statistics file. With row tracking, `next_row_id` is the first unused row id.
+    `renumbering` are new row ids of the rows before.
     """
 
     entries: Sequence[ManifestEntry]
@@ -85,6 +88,7 @@ class Delta:
     changelog: Sequence[ManifestEntry] = ()
     statistics: str | None = None
     next_row_id: int = 0
+    renumbering: Renumbering | None = None
 
 
 def changes_of(store: TableStore, messages: Sequence[CommitMessage], overwrite: Overwrite | None) -> list[CommitChange]:

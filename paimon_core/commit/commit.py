@@ -48,6 +48,7 @@ from paimon_core.commit.once import OnceGuard, UnrecordedGuard, guard_of
 from paimon_core.commit.other_writers import find_carried, is_replaced
 from paimon_core.commit.planned import check_planned
 from paimon_core.commit.publish import Publisher, PublishOutcome
+from paimon_core.commit.renumbering import Renumbering, check_renumbers, find_renumbering
 from paimon_core.commit.retries import RetryLimits, Tries
 from paimon_core.commit.row_ids import grouped, number_rows
 from paimon_core.commit.same_table import check_table, checked_schema_id
@@ -86,6 +87,7 @@ from paimon_core.store.data.snapshot_ordering import stamped
 from paimon_core.store.features import check_writable
 from paimon_core.store.indexes.index_files import delete_index_files, delete_new_indexes, index_entries
 from paimon_core.store.manifests import data_manifests, delete_manifests, live_files
+from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.snapshots import find_latest, find_snapshot, latest_for_commit, latest_snapshot, write_hints
 from paimon_core.store.statistics import delete_statistics, write_statistics
 from paimon_core.store.table_store import TableStore
@@ -163,6 +165,37 @@ def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher)
     fully = store.with_options({MANIFEST_FULL_COMPACTION_SIZE.key: "0 b"})
     change = CommitChange(kind=CommitKind.COMPACT, entries=(), scope=None)
     return _commit_change(fully, change, info, publisher, _Attempts())
+
+
+def reassign_row_ids(
+    store: TableStore, partitions: PartitionFilter, info: CommitInfo, publisher: Publisher
+) -> tuple[Snapshot, Renumbering] | None:
+    """Give the rows of partitions consecutive new ids where their ids have gaps, in a snapshot of the same rows. Return
+    None if no partition has gaps. Raises the same errors as `commit`, and the errors of `find_renumbering`.
+    """
+    check_writable(store)
+    check_renumbers(store)
+    check_table(store)
+    plans: list[Renumbering] = []
+
+    def plan(latest: Snapshot | None) -> Renumbering:
+        found = None if latest is None else find_renumbering(store, latest, partitions)
+        if found is None:
+            raise CommitConflictError(
+                f"Table {store.name}: another commit has removed the gaps in the row ids. Nothing was committed."
+            )
+        plans.append(found)
+        return found
+
+    latest = latest_snapshot(store)
+    if latest is None or find_renumbering(store, latest, partitions) is None:
+        return None
+    change = CommitChange(kind=CommitKind.OVERWRITE, entries=(), scope=None, renumbering=plan)
+    made = _commit_change(store, change, info, publisher, _Attempts())
+    if plans[-1].dropped_indexes:
+        said = "Table %s no longer has index files %s: the ids of their rows had gaps. Create the index again."
+        _LOG.warning(said, store.name, ", ".join(plans[-1].dropped_indexes), extra=store.log_fields(made))
+    return made, plans[-1]
 
 
 def commit_statistics(
@@ -436,6 +469,9 @@ def _delta(store: TableStore, change: CommitChange, latest: Snapshot | None) -> 
     conflict = find_conflict(attempt)
     if conflict is not None:
         raise conflict.as_error(attempt)
+    if change.renumbering is not None:
+        plan = change.renumbering(latest)
+        return Delta((), plan.indexes, next_row_id=plan.next_row_id, renumbering=plan)
     entries, next_row_id = attempt.entries, (latest.next_row_id if latest is not None else None) or 0
     number = latest.id + 1 if latest is not None else 1
     if store.options[ROW_TRACKING]:

@@ -128,6 +128,8 @@ def _apply(after: dict[FileIdentifier, ManifestEntry], entries: Sequence[Manifes
         if entry.kind is FileKind.DELETE:
             if not known:
                 return f"file {name} of bucket {entry.bucket}, which this commit replaces, is no longer live"
+            if after[entry.identifier].file.first_row_id != entry.file.first_row_id:
+                return f"the rows of file {name}, which this commit replaces, have new ids"
             del after[entry.identifier]
             deleted.add(entry.identifier)
         elif known or entry.identifier in deleted:

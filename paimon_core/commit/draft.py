@@ -12,12 +12,13 @@ from typing import Any
 from paimon_core.clock import now_millis
 from paimon_core.commit.changes import Delta
 from paimon_core.commit.other_writers import other_writer
+from paimon_core.commit.renumbering import renumbered_manifests
 from paimon_core.commit.same_table import check_columns, checked_schema_id
 from paimon_core.commit.snapshot_times import snapshot_time
 from paimon_core.dataclass import dataclass
 from paimon_core.io.failure import on_failure
 from paimon_core.io.side_by_side import together
-from paimon_core.spec.manifest import FileKind
+from paimon_core.spec.manifest import FileKind, ManifestFileMeta
 from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, WRITER, CommitKind, Operation, Snapshot
 from paimon_core.store.indexes.index_files import index_manifest_file
 from paimon_core.store.manifests import (
@@ -111,9 +112,15 @@ def write_draft(
     before = () if latest is None else data_manifests(store, latest)
     written: list[str] = []
     with on_failure(lambda: delete_manifests(store, written)):
-        base = merge_manifests(store, before) if merge else before
         known = {m.file_name for m in before}
-        written += [m.file_name for m in base if m.file_name not in known]
+        if delta.renumbering is not None:
+            base: list[ManifestFileMeta] = []
+            for manifest in renumbered_manifests(store, before, delta.renumbering):
+                base.append(manifest)
+                written += [manifest.file_name] if manifest.file_name not in known else []
+        else:
+            base = merge_manifests(store, before) if merge else list(before)
+            written += [m.file_name for m in base if m.file_name not in known]
         added, added_files = manifest_files(store, delta.entries)
         changelog, changelog_files = manifest_files(store, delta.changelog)
         base_list, delta_list = manifest_list_file(store, base), manifest_list_file(store, added)

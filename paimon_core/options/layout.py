@@ -56,6 +56,13 @@ CROSS_PARTITION_INDEX_TTL = Option(
 DATA_EVOLUTION = Option(
     "data-evolution.enabled", boolean, False, "Files may hold only some columns of rows.", change=Change.EMPTY
 )
+REASSIGN_SKIP_CONTIGUOUS = Option(
+    "data-evolution.reassign.skip-contiguous-row-count",
+    long_integer,
+    1_000_000_000,
+    "Consecutive row ids that rows keep; 0: all get new ones.",
+    least=0,
+)
 NO_EXPLICIT_CAST = Option("disable-explicit-type-casting", boolean, False, "Refuse type changes that lose information.")
 DYNAMIC_BUCKET_ASSIGNERS = Option(
     "dynamic-bucket.assigner-parallelism", integer, 0, "Assigners; 0: as many as tasks.", least=0

@@ -84,7 +84,6 @@ _ELSEWHERE: Mapping[Callable[[str], Any], tuple[str, ...]] = MappingProxyType(
         ),
         long_integer: (
             "commit.strict-mode.last-safe-snapshot",
-            "data-evolution.reassign.skip-contiguous-row-count",
             "data-evolution.row-sidecar.max-selected-rows",
             "lookup.cache-rows",
         ),

@@ -62,3 +62,24 @@ def test_columns_of_their_own(engines: Engines, first: str) -> None:
     engines.both("SELECT k, v, n, _ROW_ID FROM t", [[4, "new", 5, 4]])
     engines.run(second, "UPDATE t SET n = 6 WHERE _ROW_ID = 4", "INSERT INTO t VALUES (5, 'e', 7)")
     engines.both("SELECT k, v, n, _ROW_ID FROM t", [[4, "new", 6, 4], [5, "e", 7, 5]])
+
+
+@pytest.mark.parametrize("first", ENGINES)
+def test_gaps_in_row_ids(engines: Engines, first: str) -> None:
+    """Java 2.0 has no `reassign_row_id`, but reads what it leaves, and goes on writing."""
+    second, table = other(first), f"{engines.database}.t"
+    options = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true', 'deletion-vectors.enabled' = 'true'"
+    engines.run(first, f"CREATE TABLE t (k INT, v STRING, p STRING) PARTITIONED BY (p) TBLPROPERTIES ({options})")
+    for k, p in enumerate("ababa"):
+        engines.run((first, second)[k % 2], f"INSERT INTO t VALUES ({k}, 'v', '{p}')")
+    engines.run(second, f"CALL sys.create_global_index('{table}', 'k', 'btree')", "UPDATE t SET v = 'new' WHERE k = 2")
+    engines.run("ours", "CALL sys.reassign_row_id(table => 't')")
+    after = [[0, "v", 5], [1, "v", 8], [2, "new", 6], [3, "v", 9], [4, "v", 7]]
+    engines.both("SELECT k, v, _ROW_ID FROM t", after)
+    engines.both("SELECT v, _ROW_ID FROM t WHERE k = 2", [["new", 6]])
+    engines.both("SELECT k FROM t WHERE _ROW_ID = 8", [[1]])
+    engines.run(second, "UPDATE t SET v = 'u' WHERE _ROW_ID = 7", "DELETE FROM t WHERE k = 0")
+    engines.run("java", f"CALL sys.compact(table => '{table}', options => 'compaction.min.file-num=2')")
+    engines.run(first, "INSERT INTO t VALUES (5, 'last', 'b')")
+    engines.both("SELECT k, v, _ROW_ID FROM t", [[1, "v", 8], [2, "new", 6], [3, "v", 9], [4, "u", 7], [5, "last", 10]])
+    engines.both("SELECT snapshot_id, commit_kind, next_row_id FROM `t$snapshots`")

@@ -145,7 +145,7 @@ ELSEWHERE = {
     "test_global_indexes.py": {"create_global_index", "drop_global_index"},
     "test_chain_tables.py": {"compact_chain_table"},
     "test_blobs.py": {"remove_orphan_blobs"},
-    "test_row_tracking.py": {"materialize_deletion_vectors"},
+    "test_row_tracking.py": {"materialize_deletion_vectors", "reassign_row_id"},
     "test_upkeep.py": {"repair_earliest_snapshot", "rollback_to_watermark"},
 }
 

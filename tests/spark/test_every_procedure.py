@@ -83,6 +83,9 @@ STEPS: list[str | tuple[str, str]] = [
     "INSERT INTO d VALUES (1, 'x'), (2, 'y')",
     "DELETE FROM d WHERE id = 1",
     "CALL sys.materialize_deletion_vectors(table => 'd')",
+    f"CREATE TABLE r (id INT, day STRING) PARTITIONED BY (day) TBLPROPERTIES ({TRACKED})",
+    *(f"INSERT INTO r VALUES ({id}, '{day}')" for id, day in ((1, "a"), (2, "b"), (3, "a"))),
+    "CALL sys.reassign_row_id(table => 'r')",
     "CREATE TABLE users (id INT, name STRING, at INT, day STRING, PRIMARY KEY (day, id) NOT ENFORCED)"
     f" PARTITIONED BY (day) WITH ('chain-table.enabled' = 'true', 'bucket' = '1', 'sequence.field' = 'at', {DAYS})",
     "CALL sys.create_branch('users', 'full')",

@@ -100,6 +100,7 @@ def compactions() -> list[Statement]:
         call("compact", table_of(*THREE, **EVOLVED, write_only="true"), "data evolution", traits=COMMIT),
         call("materialize_deletion_vectors", with_deletes(APPENDED_VECTORS), traits=COMMIT),
         call("compact", APPENDED, "sorted", traits=COMMIT, **sorting),
+        call("reassign_row_id", with_gaps, traits=COMMIT),
         call("compact", table_of(*THREE, **clustered), "clustered", traits=COMMIT, compact_strategy="full"),
         call("compact", postponed, "postponed", traits=COMMIT),
         call("compact_database", KEPT, traits=COUNTS),
@@ -114,6 +115,10 @@ def postponed(place: Place) -> None:
 
 
 APPENDED_VECTORS = table_of(OLD, [(3, "old"), (4, "old")], **VECTORS, write_only="true")
+
+
+def with_gaps(place: Place) -> None:
+    table_of(*([(k, "v", p)] for k, p in enumerate("aba")), columns="k v p", by="p", **EVOLVED)(place)
 
 
 def with_deletes(prepare: Run) -> Run:

@@ -217,7 +217,7 @@ DRY: dict[str, dict[str, Any]] = {
 }
 IN_PARTS = {  # with the columns of `DRY_RUN`; see test_dry_runs.py
     *("compact", "compact_database", "compact_manifest", "compact_chain_table", "rescale", "rewrite_file_index"),
-    "materialize_deletion_vectors",
+    *("materialize_deletion_vectors", "reassign_row_id"),
     *("clear_consumers", "reset_consumer", "delete_branch", "delete_tag", "replace_tag", "fast_forward", "purge_files"),
     *("drop_partition", "expire_changelogs", "expire_partitions", "expire_snapshots", "expire_tags"),
     *("copy", "clone", "migrate_table", "migrate_database"),

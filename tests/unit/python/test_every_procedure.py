@@ -121,6 +121,11 @@ def steps(folder: Path) -> list[Do]:
         write("d", {"id": 1, "v": "x"}, {"id": 2, "v": "y"}),
         lambda lake: lake.table("shop.d").delete("id = 1"),
         Call("materialize_deletion_vectors", table="shop.d"),
+        create("r", {"id": INT, "day": STRING}, partitioned_by="day", options=TRACKED),
+        write("r", {"id": 1, "day": "1"}),
+        write("r", {"id": 2, "day": "2"}),
+        write("r", {"id": 3, "day": "1"}),
+        Call("reassign_row_id", table="shop.r"),
         create(
             "users",
             {"id": INT, "name": STRING, "at": INT, "day": STRING},
