@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import field, replace
+from functools import partial
 from typing import Any
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
-from paimon_core.lazy import cached_property
 from paimon_core.store.table_store import TableStore
-from paimon_sql.catalog.base import Catalog
+from paimon_sql.catalog.base import Catalog, SupportsClosing
 
 Reopen = Callable[[Mapping[str, str]], Catalog]  # opens a catalog by its options, with the rights of its user
 
@@ -25,17 +26,30 @@ class TablesOfCatalog:
     catalog: Catalog | None = field(repr=False, compare=False)
     options: Mapping[str, str] = field(repr=False)
     reopen: Reopen = field(repr=False)
+    moment: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"catalog": None, "options": dict(self.options), "reopen": self.reopen}
+        return {"catalog": None, "options": dict(self.options), "reopen": self.reopen, "moment": self.moment}
 
-    def store_of(self, name: str) -> TableStore:
-        """Return the table `database.table`. Raises `InvalidDataError` for the name of a branch or system table."""
-        identifier = self._opened.identifier(name)
-        if identifier != identifier.base:
-            raise InvalidDataError(f"A blob view names {name}, which is not a table: views are of tables, db.table.")
-        return self._opened.load_table(identifier).store
+    def at(self, moment: int) -> TablesOfCatalog:
+        return self if self.moment is not None else replace(self, moment=moment)
 
-    @cached_property
-    def _opened(self) -> Catalog:
-        return self.reopen(self.options) if self.catalog is None else self.catalog
+    @contextmanager
+    def opened(self) -> Iterator[Callable[[str], TableStore]]:
+        if self.catalog is not None:
+            yield partial(_store_of, self.catalog)
+            return
+        catalog = self.reopen(self.options)
+        try:
+            yield partial(_store_of, catalog)
+        finally:
+            if isinstance(catalog, SupportsClosing):
+                catalog.close()
+
+
+def _store_of(catalog: Catalog, name: str) -> TableStore:
+    """Return the table `database.table`. Raises `InvalidDataError` for the name of a branch or system table."""
+    identifier = catalog.identifier(name)
+    if identifier != identifier.base:
+        raise InvalidDataError(f"A blob view names {name}, which is not a table: views are of tables, db.table.")
+    return catalog.load_table(identifier).store

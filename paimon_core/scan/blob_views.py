@@ -2,7 +2,8 @@
 
 A view names any table of the catalog. So the other table is opened with the rights of the catalog's user. The user
 needs the right to read all of it. Its BLOBs are read as that table reads them. Views are in view columns only: a value
-of another BLOB column that looks like a view stays as it is.
+of another BLOB column that looks like a view stays as it is. A view may name a row of a view column: the view there is
+followed then, with the same rights, up to `MOST_STEPS` steps.
 Source: `BlobViewLookup` of Paimon.
 """
 
@@ -19,18 +20,21 @@ from numpy.typing import NDArray
 from paimon_core.arrow.columns import fixed_values, int64_array, validity
 from paimon_core.arrow.types import ROW_ID
 from paimon_core.dataclass import dataclass
-from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.errors import InvalidDataError, SnapshotNotFoundError, UnsupportedFeatureError
 from paimon_core.options import BLOB_AS_DESCRIPTOR, BLOB_VIEW_FIELD, BLOB_VIEW_RESOLVE, DATA_EVOLUTION
 from paimon_core.scan.index_search import splits_with
 from paimon_core.scan.plan import plan_scan
+from paimon_core.scan.time_travel import snapshot_at
+from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.split import DataSplit
-from paimon_core.spec.types import Kind
+from paimon_core.spec.types import DataField, Kind
 from paimon_core.store.blob.values import MOST_BYTES, DescribedBlobs, view_parts
 from paimon_core.store.features import check_readable, check_seen_whole
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 
 Numbers = NDArray[np.int64]
+MOST_STEPS = 8  # from a view to its value, over views of views
 Read = Callable[[TableStore, DataSplit, Sequence[str]], Iterator[pa.RecordBatch]]
 
 
@@ -43,20 +47,26 @@ def with_viewed(
     Raises `InvalidDataError` for a view of a row or column that does not exist, `NoPrivilegeError` if the catalog's
     user may not read the other table, `TableNotFoundError`, `UnsupportedFeatureError`, `StorageError`.
     """
-    others = _Others(store, read)
-    for batch in batches:
-        found = [others.found(name, batch.column(name)) for name in columns]
-        if store.options[BLOB_AS_DESCRIPTOR]:
-            yield _with_columns(batch, columns, [f.descriptors for f in found])
-            continue
-        ends = np.cumsum(sum(others.sizes(f) for f in found))
-        start = 0
-        while start < len(ends):
-            before = ends[start - 1] if start else 0
-            end = max(start + 1, int(np.searchsorted(ends, before + MOST_BYTES, side="right")))
-            part = [f.sliced(start, end) for f in found]
-            yield _with_columns(batch.slice(start, end - start), columns, [others.values(p) for p in part])
-            start = end
+    if store.others is None:
+        raise UnsupportedFeatureError(
+            f"Table {store.name} has blob views of other tables and was opened without a catalog, which would find "
+            f"these tables. Open it by its name in a catalog, or set '{BLOB_VIEW_RESOLVE.key}' = 'false'."
+        )
+    with store.others.opened() as find:
+        others = _Others(find, store.others.moment, read)
+        for batch in batches:
+            found = [others.found(name, batch.column(name)) for name in columns]
+            if store.options[BLOB_AS_DESCRIPTOR]:
+                yield _with_columns(batch, columns, [f.descriptors for f in found])
+                continue
+            ends = np.cumsum(sum(others.sizes(f) for f in found))
+            start = 0
+            while start < len(ends):
+                before = ends[start - 1] if start else 0
+                end = max(start + 1, int(np.searchsorted(ends, before + MOST_BYTES, side="right")))
+                part = [f.sliced(start, end) for f in found]
+                yield _with_columns(batch.slice(start, end - start), columns, [others.values(p) for p in part])
+                start = end
 
 
 def _with_columns(batch: pa.RecordBatch, names: Sequence[str], arrays: Sequence[pa.Array]) -> pa.RecordBatch:
@@ -78,27 +88,63 @@ class _Found:
 
 
 class _Others:
-    """The tables that the views in a read refer to. Each is opened once."""
+    """The tables that the views in a read refer to, at a moment. Each is opened once."""
 
-    def __init__(self, store: TableStore, read: Read) -> None:
-        self._store, self._read = store, read
+    def __init__(self, find: Callable[[str], TableStore], moment: int | None, read: Read) -> None:
+        self._find, self._moment, self._read = find, moment, read
         self._numbers: dict[str, int] = {}
         self._tables: list[_Other] = []
 
     def found(self, column: str, views: pa.Array) -> _Found:
         """Return the descriptors of the values to which views refer."""
         valid = validity(views)
-        names, codes, field_ids, row_ids = view_parts(column, views.filter(pa.array(valid)))
-        tables = np.array([self._number(name) for name in names], dtype=np.int64)[codes]
-        found = pa.nulls(len(tables), pa.binary())
-        for number in np.unique(tables).tolist():
-            for field_id in np.unique(field_ids[tables == number]).tolist():
-                chosen = (tables == number) & (field_ids == field_id)
-                described = self._tables[number].descriptors(field_id, row_ids[chosen], self._read)
-                found = pc.replace_with_mask(found, chosen, described)
+        tables, found = self._followed(column, views.filter(pa.array(valid)), ())
         whole = np.full(len(views), -1, dtype=np.int64)
         whole[valid] = tables
         return _Found(whole, pc.replace_with_mask(pa.nulls(len(views), pa.binary()), pa.array(valid), found))
+
+    def _followed(self, column: str, views: pa.Array, passed: tuple[Numbers, ...]) -> tuple[Numbers, pa.Array]:
+        """Return for each view the number of the table with its value, and the value's descriptor.
+
+        A value may be a view itself. `passed` are the places that the views come from, of each step before: the table,
+        the column and the row, shape (3, views)."""
+        names, codes, field_ids, row_ids = view_parts(column, views)
+        tables = np.array([self._number(name) for name in names], dtype=np.int64)[codes]
+        here = np.stack([tables, field_ids, row_ids])
+        self._check_ends(here, passed)
+        owners, found = tables.copy(), pa.nulls(len(tables), pa.binary())
+        for number in np.unique(tables).tolist():
+            for field_id in np.unique(field_ids[tables == number]).tolist():
+                chosen = np.flatnonzero((tables == number) & (field_ids == field_id))
+                other = self._tables[number]
+                stored = other.stored(field_id, row_ids[chosen], self._read)
+                if other.has_views(field_id):
+                    there = validity(stored)
+                    inner, places = chosen[there], (*(p[:, chosen[there]] for p in passed), here[:, chosen[there]])
+                    name = f"{other.column(field_id).name} of table {other.store.name}"
+                    owners[inner], stored = self._followed(name, stored.filter(pa.array(there)), places)
+                    chosen = inner
+                mask = np.zeros(len(tables), dtype=np.bool_)
+                mask[chosen] = True
+                found = pc.replace_with_mask(found, mask, stored)
+        return owners, found
+
+    def _check_ends(self, here: Numbers, passed: tuple[Numbers, ...]) -> None:
+        """Raise `InvalidDataError` if a view leads back to itself, or has no value after `MOST_STEPS` steps."""
+        again = np.any([(here == places).all(axis=0) for places in passed], axis=0) if passed else None
+        if again is not None and again.any():
+            number, field_id, row_id = here[:, again][:, 0].tolist()
+            other = self._tables[number]
+            raise InvalidDataError(
+                f"A blob view leads back to itself: row {row_id} of column {other.column(field_id).name!r} of table "
+                f"{other.store.name} is a view, too, and the views in it name this row again. Write a value there."
+            )
+        if len(passed) >= MOST_STEPS and here.size:
+            other = self._tables[int(here[0, 0])]
+            raise InvalidDataError(
+                f"A blob view names another view, and so on, over {MOST_STEPS} steps up to table {other.store.name}. "
+                "Write views of the table that has the values."
+            )
 
     def sizes(self, found: _Found) -> Numbers:
         """Return the number of bytes of each value."""
@@ -119,7 +165,7 @@ class _Others:
     def _number(self, name: str) -> int:
         if name not in self._numbers:
             self._numbers[name] = len(self._tables)
-            self._tables.append(_Other.opened(self._store, name))
+            self._tables.append(_Other.of(self._find(name), self._moment))
         return self._numbers[name]
 
 
@@ -129,20 +175,18 @@ def _present(found: _Found) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _Other:
-    """A table that views refer to, in its latest version."""
+    """A table that views refer to: the splits of the version to read. If this is not the latest version, the splits of
+    the latest one come second: clocks of writers may differ, so it can have rows that were committed before.
+    """
 
     store: TableStore
-    splits: tuple[DataSplit, ...]
+    versions: tuple[tuple[DataSplit, ...], ...]
     blobs: DescribedBlobs = field(repr=False)
 
     @staticmethod
-    def opened(store: TableStore, name: str) -> _Other:
-        if store.others is None:
-            raise UnsupportedFeatureError(
-                f"Table {store.name} has blob views, such as of {name}, and was opened without a catalog, which would "
-                f"find the other table. Open it by its name in a catalog, or set '{BLOB_VIEW_RESOLVE.key}' = 'false'."
-            )
-        other = store.others.store_of(name).with_options({BLOB_AS_DESCRIPTOR.key: "true"})
+    def of(store: TableStore, moment: int | None) -> _Other:
+        """Return a table. Raises `NoPrivilegeError`, `UnsupportedFeatureError`."""
+        other = store.with_options({BLOB_AS_DESCRIPTOR.key: "true", BLOB_VIEW_RESOLVE.key: "false"})
         check_readable(other)
         check_seen_whole(other)
         if other.has_primary_key or not other.options[DATA_EVOLUTION]:
@@ -150,29 +194,33 @@ class _Other:
                 f"A blob view names table {other.name}, and its rows have no ids: views are of tables with "
                 f"'{DATA_EVOLUTION.key}' = 'true'."
             )
-        return _Other(other, plan_scan(other, latest_snapshot(other)).splits, DescribedBlobs.of(other))
+        versions = tuple(plan_scan(other, snapshot).splits for snapshot in _versions(other, moment))
+        return _Other(other, versions, DescribedBlobs.of(other))
 
-    def descriptors(self, field_id: int, row_ids: Numbers, read: Read) -> pa.Array:
-        """Return descriptors of the values of a column in the rows with these ids, in any order. Raises
-        `InvalidDataError`."""
-        column = next((f for f in self.store.schema.fields if f.id == field_id), None)
-        if column is None or column.type.kind is not Kind.BLOB:
+    def column(self, field_id: int) -> DataField:
+        """Return a BLOB column. Raises `InvalidDataError`."""
+        found = next((f for f in self.store.schema.fields if f.id == field_id), None)
+        if found is None or found.type.kind is not Kind.BLOB:
             raise InvalidDataError(
                 f"A blob view names the column with the id {field_id} of table {self.store.name}, which has no such "
                 "BLOB column. Write the view again, or leave the row out."
             )
-        if column.name in self.store.options[BLOB_VIEW_FIELD]:
-            raise UnsupportedFeatureError(
-                f"A blob view names column {column.name!r} of table {self.store.name}, which has views itself. Write "
-                f"these views: read that table with '{BLOB_VIEW_RESOLVE.key}' = 'false'."
-            )
-        wanted = np.unique(row_ids)
-        ids, described = [np.zeros(0, dtype=np.int64)], [pa.array([], pa.binary())]
-        for split in splits_with(self.splits, wanted[wanted >= 0]):
-            for batch in read(self.store, split, [column.name, ROW_ID]):
-                ids.append(fixed_values(batch.column(ROW_ID), np.int64))
-                described.append(batch.column(column.name))
-        known, values = np.concatenate(ids), pa.concat_arrays(described)
+        return found
+
+    def has_views(self, field_id: int) -> bool:
+        """Return whether a BLOB column has views of other values."""
+        return self.column(field_id).name in self.store.options[BLOB_VIEW_FIELD]
+
+    def stored(self, field_id: int, row_ids: Numbers, read: Read) -> pa.Array:
+        """Return what a column has in the rows with these ids, in any order: descriptors of values, or views. Raises
+        `InvalidDataError`."""
+        name = self.column(field_id).name
+        known, values = np.zeros(0, dtype=np.int64), pa.array([], pa.binary())
+        for splits in self.versions:
+            missing = np.setdiff1d(row_ids[row_ids >= 0], known)
+            if missing.size:
+                ids, found = self._rows(name, splits, missing, read)
+                known, values = np.concatenate([known, ids]), pa.concat_arrays([values, found])
         order = np.argsort(known, kind="stable")
         places = np.searchsorted(known[order], row_ids)
         there = places < len(order)
@@ -180,6 +228,27 @@ class _Other:
         if not there.all():
             raise InvalidDataError(
                 f"A blob view names row {row_ids[~there][0]} of table {self.store.name}, which has no such row: it was "
-                "deleted, or never existed. Leave the row with the view out, or write its value again."
+                "deleted, has another id by now, or never existed. Leave the row with the view out, or write its value "
+                "again."
             )
         return values.take(int64_array(order[places]))
+
+    def _rows(self, name: str, splits: Sequence[DataSplit], wanted: Numbers, read: Read) -> tuple[Numbers, pa.Array]:
+        """Return the ids of the wanted rows that exist, and what the column has there."""
+        ids, values = [np.zeros(0, dtype=np.int64)], [pa.array([], pa.binary())]
+        for split in splits_with(splits, wanted):
+            for batch in read(self.store, split, [name, ROW_ID]):
+                ids.append(fixed_values(batch.column(ROW_ID), np.int64))
+                values.append(batch.column(name))
+        return np.concatenate(ids), pa.concat_arrays(values)
+
+
+def _versions(store: TableStore, moment: int | None) -> list[Snapshot | None]:
+    """Return the version of a table at a moment, and the latest version if that is another one."""
+    latest = latest_snapshot(store)
+    if latest is None or moment is None or latest.time_millis <= moment:
+        return [latest]
+    try:
+        return [snapshot_at(store, moment), latest]
+    except SnapshotNotFoundError:
+        return [latest]

@@ -60,7 +60,7 @@ def resolve_snapshot(
     if version is not None:
         return _by_version(store, version.strip())
     if timestamp_millis is not None:
-        return _by_time(store, timestamp_millis)
+        return snapshot_at(store, timestamp_millis)
     return latest_for_read(store)
 
 
@@ -82,9 +82,9 @@ def snapshot_of_options(store: TableStore, zone: tzinfo | None = None) -> Snapsh
         case ["scan.version"]:
             return _by_version(store, values["scan.version"])
         case ["scan.timestamp-millis"]:
-            return _by_time(store, store.options[SCAN_TIMESTAMP_MILLIS])
+            return snapshot_at(store, store.options[SCAN_TIMESTAMP_MILLIS])
         case ["scan.timestamp"]:
-            return _by_time(store, wall_clock_millis(store.options[SCAN_TIMESTAMP], zone))
+            return snapshot_at(store, wall_clock_millis(store.options[SCAN_TIMESTAMP], zone))
         case ["scan.watermark"]:
             return _by_watermark(store, store.options[SCAN_WATERMARK])
     if store.options[SCAN_MODE] == "compacted-full":
@@ -149,10 +149,10 @@ def _by_tag(store: TableStore, name: str) -> Snapshot:
     return require_tag(store, name).snapshot
 
 
-def _by_time(store: TableStore, millis: int) -> Snapshot:
+def snapshot_at(store: TableStore, millis: int) -> Snapshot:
     """Return the latest snapshot committed at or before a moment (epoch milliseconds).
 
-    Commit times ascend with snapshot ids.
+    Commit times ascend with snapshot ids. Raises `SnapshotNotFoundError`.
     """
     ids = history_ids(store)
     found = bisect_right(ids, millis, key=lambda n: _commit_time(store, n))

@@ -82,10 +82,20 @@ class IcebergCatalogs(Protocol):
 
 
 class OtherTables(Protocol):
-    """The other tables of a table's catalog, with the rights of the catalog's user. Picklable."""
+    """The other tables of a table's catalog, with the rights of the catalog's user. Picklable.
 
-    def store_of(self, name: str) -> TableStore:
-        """Return the table `database.table`. Raises the errors of `Catalog.load_table`."""
+    All reads of one scan read them at the same `moment` (epoch milliseconds), None for their latest versions."""
+
+    @property
+    def moment(self) -> int | None: ...
+
+    def at(self, moment: int) -> OtherTables:
+        """Return the tables at a moment, or at their own moment if they have one."""
+
+    def opened(self) -> AbstractContextManager[Callable[[str], TableStore]]:
+        """Open the catalog: a function that returns the table `database.table`, in its latest version.
+
+        The function raises the errors of `Catalog.load_table`."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from paimon_core import compute as pc
 from paimon_core.arrow.types import arrow_field, arrow_schema
+from paimon_core.clock import now_millis
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnsupportedFeatureError
 from paimon_core.formats.blob import BlobFile
 from paimon_core.lazy import ImportedOnCall
@@ -32,7 +33,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import RowRange, first_row
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField, Kind, holds_blobs
-from paimon_core.store.blob.values import descriptors, is_descriptor
+from paimon_core.store.blob.values import MOST_BYTES, descriptors, is_descriptor
 from paimon_core.store.external.other_folders import FilePlaces
 from paimon_core.store.table_store import TableStore
 
@@ -86,9 +87,12 @@ def viewed_columns(store: TableStore, columns: Sequence[str]) -> list[str]:
 
 
 def store_of_read(store: TableStore, columns: Sequence[str]) -> TableStore:
-    """Return the store for tasks that read columns. It opens other tables only if it reads views of their values: it
-    travels with the options of the catalog then, also with the password."""
-    return store if store.others is None or viewed_columns(store, columns) else replace(store, others=None)
+    """Return the store for the tasks of a scan that reads columns. It opens other tables only if it reads views of
+    their values: it travels with the options of the catalog then, also with the password. All tasks read these tables
+    at the same moment, now."""
+    if store.others is None:
+        return store
+    return replace(store, others=store.others.at(now_millis()) if viewed_columns(store, columns) else None)
 
 
 def check_no_views_read(store: TableStore, columns: Sequence[str], statement: str) -> None:
@@ -143,6 +147,10 @@ def newest_values(
     for number, (file, start) in enumerate(zip(files, starts, strict=True)):
         source[start : start + len(file.lengths)][file.written] = number
     changes = np.flatnonzero(np.diff(source, prepend=-2))
+    counts = np.diff(changes, append=rows.count)
+    for number in range(len(files)):
+        runs = source[changes] == number
+        files[number] = files[number].for_rows(changes[runs] - starts[number], counts[runs], MOST_BYTES // len(files))
     for start, end in zip(changes.tolist(), [*changes[1:].tolist(), rows.count], strict=True):
         number = int(source[start])
         yield (None, 0, end - start) if number < 0 else (files[number], start - starts[number], end - start)

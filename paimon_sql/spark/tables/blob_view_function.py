@@ -17,7 +17,7 @@ from pyspark.sql.types import BinaryType, LongType
 
 from paimon_core.arrow.columns import fixed_values, validity
 from paimon_core.errors import InvalidNameError, InvalidSchemaError, UnsupportedFeatureError
-from paimon_core.options import BLOB_VIEW_FIELD, DATA_EVOLUTION
+from paimon_core.options import DATA_EVOLUTION
 from paimon_core.spec.encodings.blob_view import VIEW_TAIL, view_head
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.types import Kind
@@ -54,10 +54,10 @@ def viewed_column(table: Table, column_name: str) -> tuple[bytes, int]:
     found = table.schema.field_by_name.get(column_name)
     if found is None or found.type.kind is not Kind.BLOB:
         raise InvalidSchemaError(f"Function sys.{BLOB_VIEW}: table {table.name} has no BLOB column {column_name!r}.")
-    if found.name in table.store.options[BLOB_VIEW_FIELD] or table.schema.primary_keys:
+    if table.schema.primary_keys or not table.store.options[DATA_EVOLUTION]:
         raise UnsupportedFeatureError(
             f"Function sys.{BLOB_VIEW}: column {column_name!r} of table {table.name} cannot have views. Views are of "
-            f"BLOBs in tables with '{DATA_EVOLUTION.key}' = 'true', and not of columns in '{BLOB_VIEW_FIELD.key}'."
+            f"BLOBs in tables with '{DATA_EVOLUTION.key}' = 'true'."
         )
     return view_head(str(named)), found.id
 

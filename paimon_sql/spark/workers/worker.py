@@ -75,7 +75,7 @@ def reduce_function(
 
 def shown_function(store: TableStore, required: StructType, shown: Shown) -> BatchFunction:
     """Return a function as `read_function` does, but to the part of the rows that a catalog shows its user."""
-    return _task(_read_shown, store, required, shown)
+    return _task(_read_shown, store_of_read(store, shown.stored(required.fieldNames())), required, shown)
 
 
 def split_batches(

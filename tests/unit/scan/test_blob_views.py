@@ -11,7 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import LongType, StructField, StructType
 
+from paimon_core.clock import now_millis
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import (
     InvalidDataError,
@@ -21,6 +23,7 @@ from paimon_core.errors import (
     TableNotFoundError,
     UnsupportedFeatureError,
 )
+from paimon_core.expressions.shown import Shown
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.scan import blob_views
 from paimon_core.scan.aggregates import Aggregate, aggregate
@@ -39,6 +42,7 @@ from paimon_sql.catalog.load import load_catalog
 from paimon_sql.catalog.privileges.catalog import accounts_of
 from paimon_sql.catalog.privileges.rules import Privilege
 from paimon_sql.spark.tables.blob_view_function import load_viewed, viewed_column
+from paimon_sql.spark.workers.worker import shown_function
 from tests.support.evolving import EVOLVES, EvolvingRows, commit, live, read
 from tests.support.stored import compact
 from tests.support.tables import fields
@@ -118,14 +122,23 @@ def test_large_values_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("metastore", ["filesystem", "jdbc"])
-def test_tasks_open_the_other_table_themselves(tmp_path: Path, metastore: str) -> None:
+def test_tasks_open_the_other_table_themselves(tmp_path: Path, metastore: str, monkeypatch: pytest.MonkeyPatch) -> None:
     more = {"metastore": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/names.db", "lock.enabled": "false"}
-    _, _, seen = new_warehouse(tmp_path, [(1, b"one")], more if metastore == "jdbc" else {})
+    catalog, _, seen = new_warehouse(tmp_path, [(1, b"one")], more if metastore == "jdbc" else {})
     VIEWS.insert(seen, [(1, view(0))])
     (split,) = seen.plan(seen.latest_snapshot()).splits
     in_task = sent(seen.store)
     assert in_task.others.catalog is None
+    closed: list[Any] = []
+    monkeypatch.setattr(type(catalog), "close", lambda self: closed.append(self), raising=False)
     assert [b.column(0).to_pylist() for b in read_split(in_task, split, ["w"])] == [[b"one"]]
+    assert len(closed) == 1 and closed[0] is not catalog
+    ends_early = read_split(in_task, split, ["w"])
+    assert next(ends_early).num_rows == 1
+    ends_early.close()  # type: ignore[attr-defined]
+    assert len(closed) == 2
+    assert read(seen, "w") == [(b"one",)]
+    assert len(closed) == 2  # the catalog of the session stays open
 
 
 def test_rows_that_change_keep_their_views(tmp_path: Path) -> None:
@@ -156,7 +169,7 @@ def test_a_value_that_looks_like_a_view_is_one_in_view_columns_only(tmp_path: Pa
         (view(0, "a.src$branch_b"), InvalidDataError, "is not a table"),
         (view(0, "a.../b.db/seen"), InvalidNameError, "cannot"),
         (view(0, "../x.y"), InvalidNameError, "is empty"),
-        (view(0, "b.seen", 1), UnsupportedFeatureError, "has views itself"),
+        (view(0, "b.seen", 1), InvalidDataError, "leads back to itself: row 0 of column 'w' of table b.seen"),
         (view(0, "b.keyed", 1), UnsupportedFeatureError, "its rows have no ids"),
     ],
     ids=range(12),
@@ -299,6 +312,126 @@ def test_only_tasks_that_read_views_get_the_options_of_the_catalog(tmp_path: Pat
         (split,) = seen.plan(seen.latest_snapshot()).splits
         assert [b.num_rows for b in read_split(sent(store), split, columns)] == [1]
     assert seen.write_store(overwrites=False).others is None
+    for columns, travels in ((["k"], False), (["k", "w"], True)):
+        task = shown_function(seen.store, StructType([StructField(c, LongType()) for c in columns]), Shown())
+        assert (b"hidden" in pickle.dumps(task)) is travels
     as_stored = seen.store.with_options({"blob-view.resolve.enabled": "false"})
     assert store_of_read(as_stored, ["w"]).others is None
     assert store_of_read(seen.store, ["k"]).with_options({}).others is None
+
+
+def views_of_views(catalog: Any, *names: str) -> list[Table]:
+    """Tables of views, each with one row, a view of the row of the table before; the first one has a view of a.src."""
+    made, before = [], "a.src"
+    for name in names:
+        made.append(table(catalog, name, blob_view_field="w"))
+        VIEWS.insert(made[-1], [(1, view(0, before)), (2, None)])
+        before = name
+    return made
+
+
+def test_views_of_views_are_followed(tmp_path: Path) -> None:
+    catalog, source, seen = new_warehouse(tmp_path, [(1, b"one"), (2, None)])
+    first, second = views_of_views(catalog, "b.first", "b.second")
+    VIEWS.insert(
+        seen, [(1, view(0, "b.second")), (2, view(1, "b.second")), (3, view(0)), (4, None), (5, view(0, "b.first"))]
+    )
+    expected = [(b"one",), (None,), (b"one",), (None,), (b"one",)]
+    assert read(seen, "w") == expected
+    described = Table(seen.store.with_options({"blob-as-descriptor": "true"}))
+    assert {None if d is None else BlobDescriptor.decode(d).uri for (d,) in read(described, "w")} == {
+        None,
+        next(str(p) for p in Path(source.store.root).rglob("*.blob")),
+    }
+    commit(second, VIEWS.staged(second, {0: (1, view(1))}, ("w",), set()))
+    assert read(seen, "w") == [(None,), *expected[1:]]
+    assert viewed_column(first, "w") == (view_head("b.first"), 1)
+
+
+def test_each_step_needs_the_right_to_read(tmp_path: Path) -> None:
+    catalog, _, seen = new_warehouse(tmp_path, [(1, b"secret")])
+    views_of_views(catalog, "b.first")
+    VIEWS.insert(seen, [(1, view(0, "b.first"))])
+    accounts = accounts_of(catalog)
+    accounts.initialize("root-password")
+    accounts.create_user("ben", "ben-password")
+    for name, missing in (("b.seen", r"b\.first"), ("a.src", r"b\.first"), ("b.first", None)):
+        accounts.grant("ben", name, Privilege.SELECT)
+        ben = load_catalog({"warehouse": str(tmp_path / "wh"), "user": "ben", "password": "ben-password"})
+        found = load(ben, "b.seen")
+        if missing is None:
+            assert read(found, "w") == [(b"secret",)]
+            continue
+        with pytest.raises(NoPrivilegeError, match=f"ben doesn't have privilege SELECT on table {missing}"):
+            read(found, "w")
+
+
+def test_the_last_step_needs_the_right_to_read(tmp_path: Path) -> None:
+    catalog, _, seen = new_warehouse(tmp_path, [(1, b"secret")])
+    views_of_views(catalog, "b.first")
+    VIEWS.insert(seen, [(1, view(0, "b.first"))])
+    accounts = accounts_of(catalog)
+    accounts.initialize("root-password")
+    accounts.create_user("ben", "ben-password")
+    for name in ("b.seen", "b.first"):
+        accounts.grant("ben", name, Privilege.SELECT)
+    ben = load_catalog({"warehouse": str(tmp_path / "wh"), "user": "ben", "password": "ben-password"})
+    with pytest.raises(NoPrivilegeError, match=r"ben doesn't have privilege SELECT on table a\.src"):
+        read(load(ben, "b.seen"), "w")
+
+
+def test_circles_of_views_end(tmp_path: Path) -> None:
+    catalog, _, seen = new_warehouse(tmp_path, [(1, b"one")])
+    one, two = (table(catalog, name, blob_view_field="w") for name in ("b.one", "b.two"))
+    VIEWS.insert(one, [(1, view(0, "b.two")), (2, view(1, "b.two"))])
+    VIEWS.insert(two, [(1, view(0, "b.one")), (2, view(0))])
+    VIEWS.insert(seen, [(1, view(1, "b.one"))])
+    assert read(seen, "w") == [(b"one",)]  # back in a table, but in another row
+    VIEWS.insert(seen, [(2, view(0, "b.one"))])
+    with pytest.raises(InvalidDataError, match="leads back to itself: row 0 of column 'w' of table b.one"):
+        read(seen, "w")
+
+
+def test_long_chains_of_views_end(tmp_path: Path) -> None:
+    catalog, _, seen = new_warehouse(tmp_path, [(1, b"one")])
+    views_of_views(catalog, *(f"b.v{n}" for n in range(blob_views.MOST_STEPS)))
+    VIEWS.insert(seen, [(1, view(0, f"b.v{blob_views.MOST_STEPS - 2}"))])
+    assert read(seen, "w") == [(b"one",)]
+    VIEWS.insert(seen, [(2, view(0, f"b.v{blob_views.MOST_STEPS - 1}"))])
+    with pytest.raises(InvalidDataError, match="over 8 steps up to table a.src"):
+        read(seen, "w")
+
+
+def test_tasks_of_a_scan_read_one_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, source, seen = new_warehouse(tmp_path, [(1, b"one"), (2, b"two")])
+    VIEWS.insert(seen, [(1, view(0)), (2, view(1))])
+    (split,) = seen.plan(seen.latest_snapshot()).splits
+    before = source.latest_snapshot()
+    assert before is not None
+    monkeypatch.setattr("paimon_core.store.blob.columns.now_millis", lambda: before.time_millis)
+    of_scan = store_of_read(seen.store, ["w"])
+    assert store_of_read(of_scan, ["w"]).others.moment == before.time_millis  # type: ignore[union-attr]
+    tasks = [sent(of_scan), sent(of_scan)]
+    assert [b.column(0).to_pylist() for b in read_split(tasks[0], split, ["w"])] == [[b"one", b"two"]]
+    while now_millis() <= before.time_millis:
+        pass
+    commit(source, SOURCE.staged(source, {0: (0, b"new")}, ("v",), {1}))
+    assert [b.column(0).to_pylist() for b in read_split(tasks[1], split, ["w"])] == [[b"one", b"two"]]
+    monkeypatch.undo()
+    with pytest.raises(InvalidDataError, match="names row 1 of table a.src"):
+        list(read_split(sent(store_of_read(seen.store, ["w"])), split, ["w"]))
+
+
+def test_rows_of_a_writer_whose_clock_is_ahead_are_found(tmp_path: Path) -> None:
+    catalog, source, seen = new_warehouse(tmp_path, [(1, b"one")])
+    late = table(catalog, "a.late", blob_field="v")
+    first = source.latest_snapshot()
+    assert first is not None
+    while now_millis() <= first.time_millis:
+        pass
+    SOURCE.insert(source, [(2, b"two")])
+    SOURCE.insert(late, [(1, b"late")])
+    VIEWS.insert(seen, [(1, view(0)), (2, view(1)), (3, view(0, "a.late"))])
+    (split,) = seen.plan(seen.latest_snapshot()).splits
+    store = replace(seen.store, others=seen.store.others.at(first.time_millis))  # type: ignore[union-attr]
+    assert [b.column(0).to_pylist() for b in read_split(store, split, ["w"])] == [[b"one", b"two", b"late"]]
