@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ _MAGIC, _VERSION = (1481511375).to_bytes(4, "little"), 1
 _FOOTER, _HEAD, _TAIL = 5, 4, 12
 _NULL, _NOT_WRITTEN = -1, -2
 _MOST_BYTES = 64 * 2**20  # read at once, but for a single value
+_GAP = 64 * 2**10  # bytes between two runs of rows that one request reads
 _MAGIC_SUM = zlib.crc32(_MAGIC)
 
 Lengths = NDArray[np.int64]
@@ -44,6 +46,7 @@ class BlobFile:
     path: str
     lengths: Lengths
     offsets: Lengths
+    ahead: _ReadAhead | None = None
 
     @staticmethod
     def open(io: FileIO, path: str) -> BlobFile:
@@ -65,6 +68,12 @@ class BlobFile:
             raise CorruptFileError(path, "its index does not match its values")
         return BlobFile(io, path, lengths, offsets)
 
+    def for_rows(self, starts: Lengths, counts: Lengths, most: int) -> BlobFile:
+        """Return the file for reads of these runs of rows, one after the other. A request reads neighbouring runs, up
+        to `most` bytes."""
+        ends = np.append(self.offsets, self.offsets[-1:] + np.maximum(self.lengths[-1:], 0))
+        return replace(self, ahead=_ReadAhead(self.offsets[starts], ends[starts + counts], most))
+
     @property
     def written(self) -> NDArray[np.bool_]:
         """Return which rows have their value in this file."""
@@ -83,28 +92,38 @@ class BlobFile:
             yield self._values(slice(start, start + rows))
             start, count = start + rows, count - rows
 
+    def room(self, start: int, count: int, size: int) -> int:
+        """Return how many rows from `start` on, up to `count`, have `size` bytes. The last row may exceed the size."""
+        ends = np.cumsum(np.maximum(self.lengths[start : start + count], 0))
+        return min(count, int(np.searchsorted(ends, size)) + 1)
+
     def stored_bytes(self, start: int, count: int) -> Iterator[pa.Buffer]:
         """Yield the bytes of some rows as they are stored, in pieces."""
         low = int(self.offsets[start])
         end = low + int(np.maximum(self.lengths[start : start + count], 0).sum())
-        with storage_errors("read", self.path), self.io.open_input(self.path) as file:
-            while low < end:
-                yield self._bytes(file, low, min(end - low, _MOST_BYTES))
-                low += _MOST_BYTES
+        while low < end:
+            yield self._bytes(low, min(end - low, _MOST_BYTES))
+            low += _MOST_BYTES
 
-    def _bytes(self, file: pa.NativeFile, offset: int, size: int) -> pa.Buffer:
-        data = pa.py_buffer(file.read_at(size, offset))
-        if data.size != size:
+    def _bytes(self, offset: int, size: int) -> pa.Buffer:
+        known = None if self.ahead is None else self.ahead.known(offset, size)
+        if known is not None:
+            return known
+        more = 0 if self.ahead is None else self.ahead.more(offset, size)
+        with storage_errors("read", self.path), self.io.open_input(self.path) as file:
+            data = pa.py_buffer(file.read_at(size + more, offset))
+        if data.size != size + more:
             raise CorruptFileError(self.path, "it ends before the last value that its index lists")
-        return data
+        if self.ahead is not None and more:
+            self.ahead.keep(offset, data)
+        return data.slice(0, size)
 
     def _values(self, rows: slice) -> pa.Array:
         lengths, offsets = self.lengths[rows], self.offsets[rows]
         stored = lengths > 0
         low = int(offsets[0])
         size = int(np.maximum(lengths, 0).sum())
-        with storage_errors("read", self.path), self.io.open_input(self.path) as file:
-            data = self._bytes(file, low, size)
+        data = self._bytes(low, size)
         # There are three slots per row: the bytes before the value, the value, and the bytes after it.
         starts = offsets - low
         lead, tail = np.where(stored, _HEAD, 0), np.where(stored, _TAIL, 0)
@@ -118,6 +137,32 @@ class BlobFile:
             raise CorruptFileError(self.path, "its values are not at the offsets in its index")
         indices = pa.array(first + 1, mask=~stored)
         return pieces.take(indices).cast(pa.binary())
+
+
+class _ReadAhead:
+    """The bytes of a file after a request, for the next runs of rows. `lows` and `highs` are the bounds of all runs, in
+    order; `most` is the number of bytes to keep."""
+
+    def __init__(self, lows: Lengths, highs: Lengths, most: int) -> None:
+        self._lows, self._highs, self._most = lows, highs, most
+        self._begin, self._data = 0, pa.py_buffer(b"")
+
+    def known(self, offset: int, size: int) -> pa.Buffer | None:
+        start = offset - self._begin
+        return self._data.slice(start, size) if start >= 0 and start + size <= self._data.size else None
+
+    def more(self, offset: int, size: int) -> int:
+        """Return how many bytes to read after some bytes, for runs that follow without a large gap."""
+        end = reached = offset + size
+        for number in range(int(np.searchsorted(self._lows, offset, side="right")), len(self._lows)):
+            low, high = int(self._lows[number]), int(self._highs[number])
+            if low > reached + _GAP or high > offset + self._most:
+                break
+            reached = max(reached, high)
+        return reached - end
+
+    def keep(self, offset: int, data: pa.Buffer) -> None:
+        self._begin, self._data = offset, data
 
 
 class BlobFileWriter:

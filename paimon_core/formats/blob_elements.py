@@ -46,6 +46,10 @@ class UnknownVersionError(ValueError):
     """A value has a version that this library does not know."""
 
 
+class ManyElementsError(ValueError):
+    """Values have more elements than are read at once."""
+
+
 class NullKeyError(ValueError):
     """A map has a key that is NULL, which Arrow and SQL do not have."""
 
@@ -82,8 +86,11 @@ def encoded(column: pa.Array, parts: pa.Array) -> pa.Array:
     return pc.if_else(pa.array(validity(column)), values, None) if column.null_count else values
 
 
-def located(kind: pa.DataType, source: Source, starts: Numbers, sizes: Numbers) -> Elements:
-    """Return the elements of arrays or maps of a type, which are at `starts` of a source. Raises `ValueError`."""
+def located(kind: pa.DataType, source: Source, starts: Numbers, sizes: Numbers, most: int = 2**31) -> Elements:
+    """Return the elements of arrays or maps of a type, which are at `starts` of a source. Raises `ValueError`.
+
+    An element that is NULL has one byte there, and many in memory. So values with more than `most` elements raise
+    `ManyElementsError` before their elements are read."""
     is_map = kinds.is_map(kind)
     tail = 8 if is_map else 4
     if (sizes < _HEAD.itemsize + tail).any():
@@ -103,6 +110,8 @@ def located(kind: pa.DataType, source: Source, starts: Numbers, sizes: Numbers) 
     room = sizes - _HEAD.itemsize - tail
     if (counts < 0).any() or (found < counts[:, None]).any() or (found.sum(axis=1) > room).any():
         raise ValueError("has more elements than lengths of elements")
+    if counts.sum() > most:
+        raise ManyElementsError(f"has {counts.sum()} elements")
     bounds = np.append(0, np.cumsum(counts))
     first = ends - found.sum(axis=1)
     lengths = [decode_varints(source(first, found[:, 0]), np.append(0, np.cumsum(found[:, 0])), bounds)]

@@ -1,4 +1,5 @@
-"""Compacting `.blob` files, with `blob-compaction.enabled`: files of a column in neighbouring rows become one.
+"""Compacting `.blob` files, with `blob-compaction.enabled`: files of a column in neighbouring rows become one, or
+several if the values exceed `blob.target-file-size`.
 
 Stored values are copied as they are, without decoding. Of a row with several values, the newest is kept. The new file
 has the largest sequence number of the old files, so that a value that another commit writes meanwhile is newer. A file
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from paimon_core.dataclass import dataclass
 from paimon_core.options import BLOB_COMPACTION, BLOB_TARGET_FILE_SIZE
@@ -28,7 +30,7 @@ from paimon_core.write.files.new_paths import NewPaths
 
 @dataclass(frozen=True, slots=True)
 class BlobFiles:
-    """The `.blob` files of a column that become one file: they have all rows from the first to the last."""
+    """The `.blob` files of a column that are combined: they have all rows from the first to the last."""
 
     field: DataField
     files: tuple[DataFileMeta, ...]
@@ -55,23 +57,23 @@ def due_blobs(
 
 
 def blob_writer(store: TableStore, bucket_dir: str, blobs: BlobFiles) -> BlobColumnWriter:
-    """Return a writer of the file that combines others."""
-    paths = NewPaths(store, bucket_dir)
-    return BlobColumnWriter(store, blobs.field, paths, None, stored=True, source=FileSource.COMPACT)
+    """Return a writer of the files that combine others."""
+    paths, size = NewPaths(store, bucket_dir), target_file_size(store)
+    return BlobColumnWriter(store, blobs.field, paths, size, stored=True, source=FileSource.COMPACT)
 
 
-def combine(store: TableStore, bucket_dir: str, writer: BlobColumnWriter, blobs: BlobFiles) -> DataFileMeta:
-    """Write the values of the files to one file. Raises the same errors as `newest_values`."""
+def combine(store: TableStore, bucket_dir: str, writer: BlobColumnWriter, blobs: BlobFiles) -> list[DataFileMeta]:
+    """Write the newest values of the files to new files. Raises the same errors as `newest_values`."""
     rows = blobs.rows
     for file, start, count in newest_values(store, bucket_dir, rows, blobs.files):
         writer.copy(file, start, count)
-    (new,) = writer.roll()
-    return replace(
-        new,
-        first_row_id=rows.first,
-        min_sequence_number=min(f.min_sequence_number for f in blobs.files),
-        max_sequence_number=max(f.max_sequence_number for f in blobs.files),
-    )
+    new = writer.roll()
+    firsts = accumulate((f.row_count for f in new), initial=rows.first)
+    low, high = min(f.min_sequence_number for f in blobs.files), max(f.max_sequence_number for f in blobs.files)
+    return [
+        replace(file, first_row_id=first, min_sequence_number=low, max_sequence_number=high)
+        for file, first in zip(new, firsts, strict=False)
+    ]
 
 
 def _due(store: TableStore, span: Sequence[RowRange], field: DataField, target: int) -> Iterator[list[DataFileMeta]]:

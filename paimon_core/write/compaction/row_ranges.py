@@ -59,7 +59,7 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
         for files in blobs:
             column = blob_writer(store, reader.bucket_dir, files)
             undo.enter_context(on_failure(column.abort))
-            after.append(combine(store, reader.bucket_dir, column, files))
+            after += combine(store, reader.bucket_dir, column, files)
         before = files_before(groups, blobs)
         index = changed_vectors(store, bucket.key, bucket.vectors, moved, frozenset(f.file_name for f in before))
     return CommitMessage(

@@ -122,7 +122,13 @@ class BlobColumnWriter:
 
     def copy(self, file: BlobFile | None, start: int, count: int) -> None:
         """Add the values of rows of a file as they are stored, or NULL without a file."""
-        self._files.open().copy(file, start, count)
+        while count:
+            new = self._files.open()
+            rows = count if self._target is None or file is None else file.room(start, count, self._target - new.size)
+            new.copy(file, start, rows)
+            start, count = start + rows, count - rows
+            if self._target is not None and new.size >= self._target:
+                self._close()
 
     def roll(self) -> Sequence[DataFileMeta]:
         """End the open file and return all files since the last call. The next values begin a new file."""

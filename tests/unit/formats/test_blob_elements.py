@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 import struct
+import tracemalloc
 from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
@@ -229,3 +230,52 @@ def test_damaged_values_end_in_an_error(tmp_path: Path, data: st.DataObject, row
             for part in read:
                 part.validate(full=True)
                 assert len(part) == len(rows)
+
+
+def blobs_of(folder: Path, column: pa.Array) -> BlobFile:
+    stored = encoded(column, blob_parts(column)[0].cast(pa.large_binary()))
+    return file_of(folder, stored.to_pylist())
+
+
+@settings(max_examples=examples(30), suppress_health_check=FIXTURES)
+@given(values=ARRAYS, most=st.integers(1, 7))
+def test_few_elements_are_in_memory_at_once(tmp_path: Path, values: list[list[bytes | None] | None], most: int) -> None:
+    """Rows come in pieces with up to that many elements, or with one value."""
+    column = pa.array(values, ARRAY)
+    file = blobs_of(tmp_path, column)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("paimon_core.store.blob.nested_values._MOST_ELEMENTS", most)
+        read = list(nested_values(file, ARRAY, 0, len(values), again=False))
+        described = list(nested_descriptors(file, ARRAY, 0, len(values)))
+    for pieces in (read, described):
+        sizes = [[len(v) for v in piece.to_pylist() if v is not None] for piece in pieces]
+        assert all(sum(of) <= most or len(of) == 1 for of in sizes)
+    assert [v for piece in read for v in piece.to_pylist()] == values
+    assert [None if v is None else len(v) for piece in described for v in piece.to_pylist()] == [
+        None if v is None else len(v) for v in values
+    ]
+
+
+def test_a_value_with_too_many_elements_is_refused(tmp_path: Path) -> None:
+    """A NULL has one byte in the file, and many in memory."""
+    column = pa.array([[None] * 5, [b"x"]], ARRAY)
+    file = blobs_of(tmp_path, column)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("paimon_core.store.blob.nested_values._MOST_ELEMENTS", 2)
+        patched.setattr("paimon_core.store.blob.nested_values._MOST_OF_VALUE", 4)
+        for read in (nested_values(file, ARRAY, 0, 2, again=False), nested_descriptors(file, ARRAY, 0, 2)):
+            with pytest.raises(UnfamiliarFormError, match="has 5 elements, known are up to 4"):
+                list(read)
+
+
+def test_memory_of_many_nulls_is_bounded(tmp_path: Path) -> None:
+    """A file of 1 MB with 4 values of a quarter million NULLs each needs memory for one value at a time."""
+    nulls = pa.array([[None] * 2**18] * 4, ARRAY)
+    file = blobs_of(tmp_path, nulls)
+    tracemalloc.start()
+    try:
+        assert [len(piece) for piece in nested_values(file, ARRAY, 0, 4, again=False)] == [1] * 4
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 100 * 2**18  # bytes

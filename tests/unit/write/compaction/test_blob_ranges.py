@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import CommitConflictError, CorruptFileError, DataFileMissingError
+from paimon_core.formats.blob import BlobFile, BlobFileWriter
+from paimon_core.io.local import LocalFileIO
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.message import CommitMessage
@@ -98,8 +102,9 @@ def test_large_files_stay_unless_newer_values_replace_theirs(tmp_path: Path) -> 
     assert staged(table) is None
     commit(table, ROWS.staged(table, {0: (0, b"new", None)}, ("v",), set()))
     compact(table)
-    assert [s[:2] for s in shape(table) if s[2] == ("v",)] == [(0, 4)]
+    assert [s[:2] for s in shape(table) if s[2] == ("v",)] == [(0, 3), (3, 1)]
     assert read(table, "v") == [(b"new",), (b"2",), (b"3",), (b"4" * 40,)]
+    assert staged(table) is None
     assert [n for n in names if n in {f.file_name for f in live(table)}] == names[-1:]  # the file of w
 
 
@@ -183,3 +188,69 @@ def test_files_stay_without_the_option(tmp_path: Path) -> None:
     ROWS.insert(table, [(1, b"1", b"x")])
     commit(table, ROWS.staged(table, {0: (0, b"a", None)}, ("v",), set()))
     assert staged(table) is None
+
+
+def test_new_files_end_at_the_target_size(tmp_path: Path) -> None:
+    """Values of rows with several files go to files of the target size, too, and NULLs go with them."""
+    table = compacting(tmp_path, blob__target_file_size="1 mb")
+    rows = [(i, None if i % 5 == 4 else b"%02d" % i * 30, None) for i in range(20)]
+    ROWS.insert(table, rows)
+    commit(table, ROWS.staged(table, {i: (0, b"new%02d" % i * 10, None) for i in (0, 7, 19)}, ("v",), set()))
+    smaller = Table(table.store.with_options({"blob.target-file-size": "300 b"}))
+    before = read(table, "_ROW_ID", "k", "v")
+    message = staged(smaller)
+    assert message is not None
+    table.commit([message], INFO)
+    files = sorted((f for f in live(table) if f.write_cols == ("v",)), key=lambda f: f.first_row_id or 0)
+    assert [(f.first_row_id, f.row_count, f.max_sequence_number) for f in files] == [
+        *[(0, 6, 2), (6, 6, 2), (12, 5, 2), (17, 3, 2)]
+    ]
+    assert all(300 <= f.file_size < 500 for f in files[:-1])
+    assert read(table, "_ROW_ID", "k", "v") == before
+    assert staged(smaller) is None
+    commit(table, ROWS.staged(table, {5: (0, b"last", None)}, ("v",), set()))
+    assert read(table, "v")[5] == (b"last",)
+
+
+@pytest.mark.parametrize("work", ["read", "compact"])
+def test_runs_of_rows_are_read_together(tmp_path: Path, work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every second row has a newer value: each of the two files is opened for its index, and read by one request."""
+    table = compacting(tmp_path)
+    ROWS.insert(table, [(i, b"%03d" % i, None) for i in range(100)])
+    commit(table, ROWS.staged(table, {i: (0, b"new%d" % i, None) for i in range(0, 100, 2)}, ("v",), set()))
+    opened: list[str] = []
+    with monkeypatch.context() as patched:
+        open_input = LocalFileIO.open_input
+        patched.setattr(LocalFileIO, "open_input", lambda io, path: (opened.append(path), open_input(io, path))[1])
+        if work == "read":
+            assert read(table, "v") == [(b"%03d" % i if i % 2 else b"new%d" % i,) for i in range(100)]
+        else:
+            assert staged(table) is not None
+    assert sorted(opened.count(p) for p in set(opened) if p.endswith(".blob")) in ([2, 2], [1, 2, 2])
+
+
+def test_reads_ahead_are_bounded(tmp_path: Path) -> None:
+    io, path = LocalFileIO(), str(tmp_path / "x.blob")
+    writer = BlobFileWriter(io, path)
+    writer.write(pa.array([bytes([i]) * 100 for i in range(50)], pa.binary()))
+    writer.close()
+    rows = np.arange(0, 50, 2)
+    file = BlobFile.open(io, path).for_rows(rows, np.ones(25, np.int64), 500)
+    sizes: list[int] = []
+    keep = file.ahead.keep  # type: ignore[union-attr]
+    file.ahead.keep = lambda offset, data: (sizes.append(data.size), keep(offset, data))[1]  # type: ignore[method-assign, union-attr]
+    assert [v for row in rows.tolist() for p in file.read(row, 1) for v in p.to_pylist()] == [
+        bytes([i]) * 100 for i in range(0, 50, 2)
+    ]
+    assert sizes and max(sizes) <= 500
+
+
+def test_a_file_that_ends_early_is_damaged_also_when_it_is_read_ahead(tmp_path: Path) -> None:
+    io, path = LocalFileIO(), tmp_path / "x.blob"
+    writer = BlobFileWriter(io, str(path))
+    writer.write(pa.array([b"a" * 100, b"b" * 100, b"c" * 100], pa.binary()))
+    writer.close()
+    file = BlobFile.open(io, str(path)).for_rows(np.array([0, 2]), np.array([1, 1]), 500)
+    path.write_bytes(path.read_bytes()[:150])
+    with pytest.raises(CorruptFileError, match="ends before the last value"):
+        list(file.read(0, 1))
