@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from paimon_core.formats.parquet.shapes import Shapes
 from paimon_core.lazy import cached_property
 from paimon_core.metrics import CACHE_READS, PROCESS, Metrics
+from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
 
 S = TypeVar("S", bound=Sized)
@@ -69,6 +70,11 @@ class MetadataCache:
     @cached_property
     def latest_snapshots(self) -> TableValues[Snapshot]:
         """The latest versions that the session has read. They may have been removed since."""
+        return TableValues()
+
+    @cached_property
+    def read_versions(self) -> TableValues[tuple[TableSchema, Snapshot]]:
+        """The versions that were planned last, with the schema that the table's folder had then."""
         return TableValues()
 
     @cached_property

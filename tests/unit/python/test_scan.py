@@ -19,10 +19,12 @@ from paimon_core.errors import (
     DataFileMissingError,
     InvalidOptionError,
     SnapshotNotFoundError,
+    TableNotFoundError,
     UnsupportedFeatureError,
 )
 from paimon_core.maintenance.branches import create_branch
 from paimon_core.maintenance.tags import create_tag
+from paimon_sql.python import versions
 from paimon_sql.python.catalog import PaimonCatalog
 from paimon_sql.python.table import PaimonTable
 from tests.support.stored import insert
@@ -227,3 +229,44 @@ def test_lost_files_do_not_count(lake: PaimonCatalog, tmp_path: Path) -> None:
     for limit in range(6):
         asked = made.scan(limit=limit)
         assert asked.count() == asked.to_arrow().num_rows == min(limit, 4)
+
+
+REPLACED = {
+    "keyed": (SCHEMA, {"primary_key": "k", "options": {"bucket": "1"}}),
+    "append": (SCHEMA, {}),
+    "partitioned": (SCHEMA, {"partitioned_by": "v"}),
+    "another-type": (pa.schema([("k", pa.int32()), ("v", pa.int64())]), {}),
+}
+
+
+@pytest.mark.parametrize("kind", REPLACED)
+def test_a_table_that_replaced_the_opened_one(lake: PaimonCatalog, table: PaimonTable, kind: str) -> None:
+    """By the columns and keys of the old table, rows of the new one would come unmerged, or as other values."""
+    table.scan().to_arrow()
+    lake.drop_table("shop.t")
+    schema, arguments = REPLACED[kind]
+    new = lake.create_table("shop.t", schema, **arguments)
+    with pytest.raises(TableNotFoundError, match="dropped and created again since it was opened"):
+        table.scan()
+    for v in (1, 2, 3):
+        row = {"k": 1, "v": v if kind == "another-type" else str(v)}
+        (new.upsert if new.primary_key else new.append)([row])
+    asked = [table.scan(), table.scan(where="k = 1"), table.scan(limit=1), table.scan(version=3), table.changes(1)]
+    for scan in asked:
+        for read in (scan.to_arrow, scan.count, scan.explain):
+            with pytest.raises(TableNotFoundError, match="dropped and created again since it was opened"):
+                read()
+    assert lake.table("shop.t").scan().count() == (1 if kind == "keyed" else 3)
+
+
+def test_the_schema_is_read_once_for_a_version(table: PaimonTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = list[int]()
+    real = versions.load_schema
+    monkeypatch.setattr(versions, "load_schema", lambda *given: looks.append(given[2]) or real(*given))
+    for _ in range(3):
+        assert table.scan(where="k = 1").to_arrow().num_rows == table.scan().count() - len(last(table)) + 1
+    assert looks == [0]
+    (table.upsert if table.primary_key else table.append)([{"k": 9, "v": "z"}])
+    for _ in range(2):
+        assert table.scan(where="k = 9").to_arrow().num_rows == 1
+    assert looks == [0, 0]
