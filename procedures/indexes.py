@@ -65,9 +65,10 @@ def create_global_index(
     options: str | None = None,
 ) -> Rows:
     """Create a global index of a column for all rows without an index of this type, or only for some partitions
-    (`dt=2024-01-01;dt=2024-01-02`). The type is `btree`, or `bitmap` for columns with few different values; for vectors
-    `ivf-flat`, `ivf-pq`, `ivf-sq`, `ivf-rq` or `diskann`; for words in texts `full-text`. The table must have data
-    evolution. `options` are settings of the index (`btree-index.compression=zstd`).
+    (`dt=2024-01-01;dt=2024-01-02`). The type is `btree`, or `bitmap` for columns with few different values;
+    `multivalue` for the elements of ARRAYs; for vectors `ivf-flat`, `ivf-pq`, `ivf-sq`, `ivf-rq` or `diskann`; for
+    words in texts `full-text`. The table must have data evolution. `options` are settings of the index
+    (`btree-index.compression=zstd`).
 
     The result is true.
     """

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from paimon_core import compute as pc
@@ -19,6 +20,7 @@ from paimon_core.expressions.constants import scalar_of
 from paimon_core.expressions.predicate import (
     And,
     Compare,
+    HasAny,
     In,
     IsNotNull,
     IsNull,
@@ -83,6 +85,8 @@ def _exact(predicate: Predicate, schema: pa.Schema) -> _Truth:
         case Or(children):
             return _joined(pc.or_kleene, [_exact(c, schema) for c in children]) if children else _always(False)
         case Not(child):
+            if _has_any(child):
+                raise _NotExpressibleError("ARRAYs without an element")  # NULL among the elements makes that unknown
             truth = _exact(child, schema)
             return lambda rows: pc.invert(truth(rows))
         case IsNull(column) | Compare(column, "<=>", None):
@@ -93,6 +97,8 @@ def _exact(predicate: Predicate, schema: pa.Schema) -> _Truth:
             return _of_column(lambda values: pc.starts_with(values, pattern=prefix), column, schema)
         case In(column, values):
             return _in(column, values, schema)
+        case HasAny(column, values):
+            return _elements(column, values, schema)
         case Compare(column, "<=>", value):
             return _joined(
                 pc.and_kleene, [_compare(column, "=", value, schema), _of_column(pc.is_valid, column, schema)]
@@ -131,20 +137,54 @@ def _compare(column: str, op: str, value: Any, schema: pa.Schema) -> _Truth:
 
 
 def _in(column: str, given: tuple[Any, ...], schema: pa.Schema) -> _Truth:
-    arrow, known = schema.field(column).type, [v for v in given if v is not None]
-    if any(v != v for v in known):
-        raise _NotExpressibleError("NaN in a list")
+    one_of = _value_set(given, schema.field(column).type)
     if not given:
         return _always(False)
-    if pa.types.is_floating(arrow) and 0 in known:
-        known += [0.0, -0.0]  # Arrow's sets distinguish the two zeros, SQL does not
-    one_of = pa.concat_arrays([pa.repeat(_literal(v, arrow), 1) for v in known]) if known else pa.nulls(0, arrow)
 
     def found(values: Any) -> Any:
         listed = pc.if_else(pc.is_valid(values), pc.is_in(values, value_set=one_of), _UNKNOWN)
         return pc.or_kleene(listed, _UNKNOWN) if None in given else listed
 
     return _of_column(found, column, schema)
+
+
+def _elements(column: str, given: tuple[Any, ...], schema: pa.Schema) -> _Truth:
+    """Return whether one of the values is an element of an ARRAY; false where SQL does not know."""
+    arrow = schema.field(column).type
+    if not pa.types.is_list(arrow):
+        raise _NotExpressibleError("elements of another type")
+    one_of = _value_set(given, arrow.value_type)
+
+    def found(values: Any) -> Any:
+        arrays = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        lengths = np.asarray(pc.fill_null(pc.list_value_length(arrays), 0))
+        hits = np.asarray(pc.is_in(pc.list_flatten(arrays), value_set=one_of))
+        rows = np.zeros(len(arrays), dtype=np.bool_)
+        rows[np.repeat(np.arange(len(arrays)), lengths)[hits]] = True
+        bits = pa.py_buffer(np.packbits(rows, bitorder="little"))
+        return pa.Array.from_buffers(pa.bool_(), len(rows), [None, bits])
+
+    return _of_column(found, column, schema)
+
+
+def _value_set(given: tuple[Any, ...], arrow: pa.DataType) -> pa.Array:
+    """Return values without NULL as a column."""
+    known = [v for v in given if v is not None]
+    if any(v != v for v in known):
+        raise _NotExpressibleError("NaN in a list")
+    if pa.types.is_floating(arrow) and 0 in known:
+        known += [0.0, -0.0]  # Arrow's sets distinguish the two zeros, SQL does not
+    return pa.concat_arrays([pa.repeat(_literal(v, arrow), 1) for v in known]) if known else pa.nulls(0, arrow)
+
+
+def _has_any(predicate: Predicate) -> bool:
+    """Return whether a part of the predicate is about elements."""
+    match predicate:
+        case And(children) | Or(children):
+            return any(map(_has_any, children))
+        case Not(child):
+            return _has_any(child)
+    return isinstance(predicate, HasAny)
 
 
 def _literal(value: Any, arrow: pa.DataType) -> pa.Scalar:

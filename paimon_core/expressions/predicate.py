@@ -52,6 +52,14 @@ class StartsWith:
 
 
 @dataclass(frozen=True, slots=True)
+class HasAny:
+    """One of the values is an element of `column`, an ARRAY. A value of None equals no element."""
+
+    column: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class And:
     """The AND of the children. Without children it is true."""
 
@@ -70,7 +78,7 @@ class Not:
     child: Predicate
 
 
-Predicate = And | Or | Not | Compare | In | IsNull | IsNotNull | StartsWith
+Predicate = And | Or | Not | Compare | In | IsNull | IsNotNull | StartsWith | HasAny
 
 
 def columns(predicate: Predicate) -> frozenset[str]:
@@ -147,3 +155,5 @@ def describe(predicate: Predicate) -> str:
             return f"{column} IS NOT NULL"
         case StartsWith(column, prefix):
             return f"{column} LIKE {prefix + '%'!r}"
+        case HasAny(column, values):
+            return f"{column} has one of ({', '.join(map(repr, values))})"

@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterable
 from enum import Flag
 from typing import Any
 
-from paimon_core.expressions.predicate import And, Compare, In, IsNotNull, IsNull, Not, Or, Predicate, StartsWith
+from paimon_core.expressions.predicate import (
+    And,
+    Compare,
+    HasAny,
+    In,
+    IsNotNull,
+    IsNull,
+    Not,
+    Or,
+    Predicate,
+    StartsWith,
+)
 from paimon_core.spec.stats import ColumnStats
 
 Stats = Callable[[str], ColumnStats]
@@ -39,6 +50,8 @@ def _possible_truths(predicate: Predicate, stats: Stats, row_count: int) -> Trut
             return _negate(_all(_negate(_possible_truths(c, stats, row_count)) for c in children))
         case Not(child):
             return _negate(_possible_truths(child, stats, row_count))
+        case HasAny():  # statistics of ARRAYs count elements in some formats, and rows in others
+            return Truth.TRUE | Truth.FALSE | Truth.UNKNOWN
         case _:
             return _leaf(predicate, stats(predicate.column), row_count)
 

@@ -7,6 +7,7 @@ Only the engine evaluates a term without a predicate.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +17,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import (
     And,
     Compare,
+    HasAny,
     In,
     IsNotNull,
     IsNull,
@@ -26,7 +28,7 @@ from paimon_core.expressions.predicate import (
     StartsWith,
 )
 from paimon_core.spec.kinds import MOMENTS, TEXTS
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField, Kind, element_of
 
 _COMPARE: dict[str, Operator] = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "<>": "!=", "<=>": "<=>"}
 _MIRRORED: dict[Operator, Operator] = {"=": "=", "!=": "!=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -83,6 +85,8 @@ def predicate_of(term: Term, fields: Mapping[str, DataField]) -> Predicate | Non
         return IsNull(column.name)
     if name == "IS_NOT_NULL":
         return IsNotNull(column.name)
+    if name == "ARRAYS_OVERLAP":
+        return _has_any(column, terms[1:])
     values = [_value(t, column) for t in terms[1:]]
     if any(v is None for v in values):
         return None
@@ -110,6 +114,15 @@ def _comparison(op: Operator, terms: Sequence[Term], fields: Mapping[str, DataFi
         column, literal, op = _column(right, fields), left, _MIRRORED[op]
     value = None if column is None else _value(literal, column)
     return None if column is None or value is None else Compare(column.name, op, value)
+
+
+def _has_any(column: DataField, terms: Sequence[Term]) -> Predicate | None:
+    """Return the predicate that an ARRAY has one of some values; None for values that cannot be compared."""
+    of = element_of(column.type)
+    if of is None or of.kind is Kind.CHAR:  # Spark may pad a CHAR
+        return None
+    values = [_value(t, replace(column, type=of)) for t in terms]
+    return None if any(v is None for v in values) else HasAny(column.name, tuple(values))
 
 
 def _column(term: Term, fields: Mapping[str, DataField]) -> DataField | None:

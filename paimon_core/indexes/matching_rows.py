@@ -13,6 +13,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.expressions.predicate import (
     And,
     Compare,
+    HasAny,
     In,
     IsNotNull,
     IsNull,
@@ -34,10 +35,13 @@ _OPPOSITES: dict[Operator, Operator] = {"=": "!=", "!=": "=", "<": ">=", ">=": "
 
 @dataclass(frozen=True, slots=True)
 class IndexedColumn(Generic[R]):
-    """The type of a column, and its indexes."""
+    """The type of a column, and its indexes. If they are indexes of the elements of ARRAYs, `type` is the type of the
+    elements: `equal` then finds rows with an element that has one of the keys, and no other question is asked.
+    """
 
     type: DataType
     indexes: Sequence[ColumnIndex[R]]
+    of_elements: bool = False
 
 
 Columns = Callable[[str], IndexedColumn[R] | None]
@@ -76,8 +80,10 @@ def _matching(predicate: Predicate | _Range, columns: Columns[R]) -> R | None:
     if isinstance(predicate, And | Or | Not):
         return matching_rows(predicate, columns)
     column = columns(predicate.column)
-    question = None if column is None else _question(predicate, column.type)
-    return None if column is None or question is None else _meet(question(i) for i in column.indexes)
+    if column is None or column.of_elements != isinstance(predicate, HasAny):
+        return None
+    question = _question(predicate, column.type)
+    return None if question is None else _meet(question(i) for i in column.indexes)
 
 
 def _with_ranges(parts: Sequence[Predicate]) -> Iterator[Predicate | _Range]:
@@ -150,7 +156,7 @@ def _question(predicate: Predicate | _Range, data_type: DataType) -> Question[An
             return _equality((value,), data_type)
         case Compare(op=op, value=value):
             return _comparison(op, value, data_type)
-        case In(values=values):
+        case In(values=values) | HasAny(values=values):
             return _equality([v for v in values if v is not None], data_type)
         case StartsWith(prefix=prefix):
             return _prefix(prefix.encode("utf-8", "surrogatepass")) if data_type.kind is Kind.VARCHAR else None

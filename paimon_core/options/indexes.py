@@ -32,6 +32,13 @@ BTREE_INDEX_COMPRESSION_LEVEL = Option("btree-index.compression-level", integer,
 BTREE_INDEX_SCAN_SIZE = Option(
     "btree-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Largest size of files for lookups of ranges."
 )
+MULTIVALUE_INDEX_COMPRESSION = Option(
+    "multivalue-index.compression", str, "none", "Codec of blocks: none, zstd or lz4."
+)
+MULTIVALUE_INDEX_COMPRESSION_LEVEL = Option("multivalue-index.compression-level", integer, 1, "Level of zstd.")
+MULTIVALUE_INDEX_BLOCK_SIZE = Option(
+    "multivalue-index.dictionary-block-size", memory_size, 16 * 2**10, "Size of a multivalue index's blocks of keys."
+)
 FILE_INDEX_THRESHOLD = Option(
     "file-index.in-manifest-threshold", memory_size, 500, "Largest file index that is stored in a manifest."
 )

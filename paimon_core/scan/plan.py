@@ -37,9 +37,8 @@ from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.options import (
     DATA_EVOLUTION,
     DELETION_VECTORS,
+    KEY_INDEXES,
     MERGE_ENGINE,
-    PK_BITMAP_INDEX_COLUMNS,
-    PK_BTREE_INDEX_COLUMNS,
     PK_CLUSTERING_OVERRIDE,
     SCAN_BUCKET,
     SPLIT_OPEN_FILE_COST,
@@ -207,7 +206,7 @@ def _without(
     live: Sequence[tuple[EntryColumns, Rows]],
 ) -> frozenset[str]:
     """Return the names of files that indexes of levels leave out."""
-    has_indexes = store.options[PK_BITMAP_INDEX_COLUMNS] or store.options[PK_BTREE_INDEX_COLUMNS]
+    has_indexes = any(store.options[option] for option in KEY_INDEXES)
     if not has_indexes or not level_indexes(store).keys() & columns(predicate):
         return frozenset()
     return files_without_matches(store, snapshot, predicate, partitions, live)

@@ -160,6 +160,13 @@ class VectorType(CollectionType):
         return {"type": "VECTOR" + self._not_null, "element": self.element.json(), "length": self.length}
 
 
+def element_of(data_type: DataType) -> DataType | None:
+    """Return the type of the elements of an ARRAY, None for any other type and for VECTOR."""
+    if not isinstance(data_type, CollectionType) or isinstance(data_type, VectorType):
+        return None
+    return data_type.element if data_type.kind is Kind.ARRAY else None
+
+
 @dataclass(frozen=True, slots=True)
 class MapType(DataType):
     """MAP from `key` to `value`."""

@@ -112,7 +112,7 @@ def test_columns_that_cannot_be_indexed(spark: Any) -> None:
         (call("plain", "k", "btree"), "row-tracking.enabled=true"),
         (call("tracked", "k", "btree"), "data-evolution.enabled=true"),
         (call("evolving", "x", "btree"), "it has no column 'x'. Its columns are k, b"),
-        (call("evolving", "k", "lumina"), "type: lumina.*bitmap, btree, ivf-flat.*full-text"),
+        (call("evolving", "k", "lumina"), "type: lumina.*bitmap, btree, multivalue, ivf-flat.*full-text"),
         (call("evolving", "k,b", "btree"), "does not support multi-column"),
         (call("evolving", "k, k", "btree"), "duplicate"),
         (call("evolving", " ,", "btree"), "at least one column"),

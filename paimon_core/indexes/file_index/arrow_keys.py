@@ -69,6 +69,8 @@ def distinct(values: NDArray[np.int64], valid: NDArray[np.bool_]) -> tuple[NDArr
 
 def sorted_values(column: pa.ChunkedArray) -> tuple[pa.Array, NDArray[np.int32]]:
     """Return the distinct values of a column in order, and for each row the index of its value, -1 for NULL."""
+    if not len(column):  # Arrow has no empty dictionaries of decimals
+        return pa.nulls(0, column.type), np.zeros(0, dtype=np.int32)
     encoded = _one_chunk(column.dictionary_encode().unify_dictionaries())
     order = pc.sort_indices(encoded.dictionary)
     ranks = np.empty(len(order) + 1, dtype=np.int32)

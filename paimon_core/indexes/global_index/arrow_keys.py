@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values, validity
@@ -28,6 +29,18 @@ def grouped_rows(
     starts = np.searchsorted(codes[order], np.arange(len(keys) + 1))
     ordered = rows[order]
     return GroupedRows(keys, starts - starts[0], ordered[starts[0] :], ordered[: starts[0]])
+
+
+def rows_of_elements(
+    column: pa.ChunkedArray, element: DataType, key_format: KeyFormat, rows: NDArray[np.int64]
+) -> GroupedRows:
+    """Return the rows, numbered by `rows`, by the elements of their ARRAYs. NULL is not an element."""
+    arrays = column.combine_chunks()
+    keys, codes = _stored_keys(pa.chunked_array([pc.list_flatten(arrays)]), element, key_format)
+    owners = np.repeat(rows, np.asarray(pc.fill_null(pc.list_value_length(arrays), 0)))
+    pairs = np.unique(np.stack((codes, owners), axis=1)[codes >= 0], axis=0)
+    starts = np.searchsorted(pairs[:, 0], np.arange(len(keys) + 1))
+    return GroupedRows(keys, starts, np.ascontiguousarray(pairs[:, 1]), np.zeros(0, np.int64), arrays=len(arrays))
 
 
 def _stored_keys(

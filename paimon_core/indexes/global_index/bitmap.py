@@ -1,4 +1,4 @@
-"""The file of a `bitmap` global index: the set of rows of each key, and a dictionary of keys in blocks.
+"""The file of a `bitmap` or `multivalue` global index: the set of rows of each key, and a dictionary of keys in blocks.
 
     file: bitmaps of keys, and dictionary blocks between them | bitmap of the rows without a value
         | bitmap of the rows with a value | index block | footer
@@ -10,15 +10,15 @@
 
 A bitmap is a Roaring bitmap of 64 bits in its portable format. A dictionary block ends before the entry that would make
 it larger than `bitmap-index.dictionary-block-size`. Rows are counted from the first row that the index covers.
-Source: documentation, "Bitmap Index"; `org.apache.paimon.globalindex.bitmap`.
+A `multivalue` index is the same file of the elements of an ARRAY, without NULL: a row is in the bitmap of each of its
+elements, and the bitmaps of rows without and with a value are empty.
+Source: documentation, "Bitmap Index", "Multivalue Index"; `org.apache.paimon.globalindex.bitmap`.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-
-import numpy as np
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedVersionError, is_later
@@ -92,7 +92,7 @@ def encode_bitmap_index(grouped: GroupedRows, block_size: int, compress: Compres
         block_bytes += len(entry)
     end_block()
     nulls = file.add(encode_row_ids(row_ids(grouped.nulls)))
-    values = file.add(encode_row_ids(row_ids(np.sort(grouped.rows))))
+    values = file.add(encode_row_ids(row_ids(grouped.with_value)))
     dictionary = file.add_block(index, compress)
     numbers = nulls.offset, nulls.size, values.offset, values.size, dictionary.offset, dictionary.size
     file.add(_FOOTER.pack(*numbers, len(grouped.keys), _VERSION, _MAGIC))

@@ -19,16 +19,23 @@ class GroupedRows:
     """The rows of each key.
 
     `rows[starts[i]:starts[i + 1]]` have key `i` of the distinct stored keys, which ascend; `nulls` have no key. Rows
-    are numbers, counted from 0 for the first row that the index covers."""
+    are numbers, counted from 0 for the first row that the index covers. If keys are elements of ARRAYs, a row may have
+    several keys or none; `arrays` is the number of rows then."""
 
     keys: ByteKeys
     starts: NDArray[np.int64]
     rows: NDArray[np.int64]
     nulls: NDArray[np.int64]
+    arrays: int | None = None
 
     @property
     def row_count(self) -> int:
-        return len(self.rows) + len(self.nulls)
+        return len(self.rows) + len(self.nulls) if self.arrays is None else self.arrays
+
+    @property
+    def with_value(self) -> NDArray[np.int64]:
+        """Return the rows with a value, in order; none if keys are elements."""
+        return np.sort(self.rows) if self.arrays is None else self.nulls
 
     @property
     def meta(self) -> SortedFileMeta:

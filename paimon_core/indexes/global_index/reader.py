@@ -7,6 +7,8 @@ each block; and a footer of fixed size at the end of the file has the location o
     btree     block: keys and the numbers of their rows. The index block has the last key of each block: a search begins
               with the first block that has a last key not below the range
     bitmap    dictionary block: keys, and the location of each key's bitmap. The index block has the first key of each
+    multivalue    the same, of the elements of an ARRAY: a row has a key for each. The bitmaps of rows with and without
+              a value are empty
 
 A search reads the footer, the index block, blocks of the range, and for `bitmap` the bitmaps of its keys: one read of
 the storage each. The footer and the index block are cached. Keys are compared as Python values
@@ -34,6 +36,7 @@ from paimon_core.indexes.global_index.blocks import BlockHandle, damaged
 from paimon_core.indexes.global_index.grouped_rows import RowIds, decode_row_ids, row_ids
 from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.lazy import cached_property
+from paimon_core.spec.types import DataType, element_of
 
 
 class GlobalIndexFile(Protocol):
@@ -157,10 +160,16 @@ class BitmapFile:
         return bitmap.decode_footer(self._path, _last_bytes(self._path, self._fetch, self._size, bitmap.FOOTER_SIZE))
 
 
-BTREE, BITMAP = "btree", "bitmap"
+BTREE, BITMAP, MULTIVALUE = "btree", "bitmap", "multivalue"
 GLOBAL_INDEX_FILES: Mapping[str, Callable[[str, int, KeyFormat, Fetch], GlobalIndexFile]] = MappingProxyType(
-    {BTREE: BTreeFile, BITMAP: BitmapFile}
+    {BTREE: BTreeFile, BITMAP: BitmapFile, MULTIVALUE: BitmapFile}
 )
+
+
+def key_type(index_type: str, data_type: DataType) -> DataType | None:
+    """Return the type of the keys that an index of a column has, None if it cannot index such a column."""
+    of = element_of(data_type) if index_type == MULTIVALUE else data_type
+    return of if of is not None and KeyFormat.of(of) is not None else None
 
 
 class _Keys(Sequence[Key]):

@@ -19,7 +19,7 @@ from paimon_core.indexes.file_index.keys import Key
 from paimon_core.indexes.global_index.file_meta import decode_file_meta
 from paimon_core.indexes.global_index.grouped_rows import RowIds
 from paimon_core.indexes.global_index.keys import KeyFormat
-from paimon_core.indexes.global_index.reader import BITMAP, BTREE, GLOBAL_INDEX_FILES, GlobalIndexFile
+from paimon_core.indexes.global_index.reader import BITMAP, BTREE, GLOBAL_INDEX_FILES, GlobalIndexFile, key_type
 from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.lazy import cached_property
 from paimon_core.options import (
@@ -33,13 +33,13 @@ from paimon_core.options import (
 )
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import DataField, DataType, element_of
 from paimon_core.store.indexes.global_indexes import IndexInput, RowSpan, covered, kept_its_type, of_column, without
 from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
-SCAN_SIZES = {BITMAP: BITMAP_INDEX_SCAN_SIZE, BTREE: BTREE_INDEX_SCAN_SIZE}
+_SCAN_SIZES = {BITMAP: BITMAP_INDEX_SCAN_SIZE, BTREE: BTREE_INDEX_SCAN_SIZE}
 _FAST = "fast"
 
 
@@ -84,21 +84,21 @@ class _Columns:
         return {}
 
     def _indexed(self, field: DataField) -> IndexedColumn[RowIds] | None:
-        key_format, entries = KeyFormat.of(field.type), of_column(self.entries, field.id)
-        if key_format is None or not entries or not kept_its_type(self.store, field):
+        found = of_column(self.entries, field.id)
+        entries = [e for e in found if key_type(e.file.index_type, field.type) is not None]
+        if not entries or not kept_its_type(self.store, field):
             return None
         whole = covered(e.file for e in entries) if self._is_fast else [(0, self.snapshot.next_row_id or 0)]
         by_type: dict[str, list[IndexManifestEntry]] = defaultdict(list)
         for entry in entries:
             by_type[entry.file.index_type].append(entry)
-        return IndexedColumn(field.type, [self._index(kind, key_format, of, whole) for kind, of in by_type.items()])
+        return indexed_column(field.type, [self._index(field.type, of, whole) for of in by_type.values()])
 
     def _index(
-        self, kind: str, key_format: KeyFormat, entries: Sequence[IndexManifestEntry], whole: Sequence[RowSpan]
+        self, data_type: DataType, entries: Sequence[IndexManifestEntry], whole: Sequence[RowSpan]
     ) -> GlobalIndex:
-        files = [open_index(self.store, e, key_format) for e in entries]
         others = _of_spans(without(whole, covered(e.file for e in entries)))
-        return GlobalIndex(files, others, self.store.options[SCAN_SIZES[kind]], self.pool)
+        return GlobalIndex.of(self.store, data_type, entries, others, self.pool)
 
     @property
     def _is_fast(self) -> bool:
@@ -140,6 +140,22 @@ class GlobalIndex:
     scan_size: int
     pool: ThreadPoolExecutor
 
+    @staticmethod
+    def of(
+        store: TableStore,
+        data_type: DataType,
+        entries: Sequence[IndexManifestEntry],
+        others: RowIds,
+        pool: ThreadPoolExecutor,
+    ) -> GlobalIndex:
+        """Return the index of a column of this type that has these files, all of one type."""
+        of = key_type(entries[0].file.index_type, data_type)
+        key_format = None if of is None else KeyFormat.of(of)
+        assert key_format is not None  # callers have only such indexes
+        size = _SCAN_SIZES.get(entries[0].file.index_type)
+        files = [open_index(store, e, key_format) for e in entries]
+        return GlobalIndex(files, others, 0 if size is None else store.options[size], pool)
+
     def equal(self, keys: Sequence[Key]) -> RowIds | None:
         return self._ask(
             (f, partial(_equal, keys=near))
@@ -175,6 +191,12 @@ class GlobalIndex:
         """Return the answers of files as row ids of the table, together with the rows that no file covers."""
         answers = list(self.pool.map(_answer, questions))
         return RowIds.union(self.others, *answers)
+
+
+def indexed_column(data_type: DataType, indexes: Sequence[GlobalIndex]) -> IndexedColumn[RowIds]:
+    """Return a column with its indexes: an ARRAY has indexes of its elements."""
+    element = element_of(data_type)
+    return IndexedColumn(data_type, indexes) if element is None else IndexedColumn(element, indexes, of_elements=True)
 
 
 def _answer(question: tuple[IndexedRows, _Ask]) -> RowIds:

@@ -14,11 +14,10 @@ import numpy as np
 
 from paimon_core.expressions.predicate import Predicate, columns
 from paimon_core.indexes.global_index.grouped_rows import RowIds
-from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
 from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.options import GLOBAL_INDEX_ENABLED, GLOBAL_INDEX_THREADS
-from paimon_core.scan.pruning.by_global_index import SCAN_SIZES, GlobalIndex, open_index
+from paimon_core.scan.pruning.by_global_index import GlobalIndex, indexed_column
 from paimon_core.spec.index_manifest import IndexManifestEntry
 from paimon_core.spec.level_sources import LevelSources
 from paimon_core.spec.manifest import BucketKey, DataFileMeta
@@ -117,10 +116,7 @@ def _unmatched(
         if entry is None:
             return None
         data_type = store.schema.field_by_name[name].type
-        key_format = KeyFormat.of(data_type)
-        assert key_format is not None  # `level_indexes` has only such columns
-        size = store.options[SCAN_SIZES[entry.file.index_type]]
-        return IndexedColumn(data_type, [GlobalIndex([open_index(store, entry, key_format)], RowIds(), size, pool)])
+        return indexed_column(data_type, [GlobalIndex.of(store, data_type, [entry], RowIds(), pool)])
 
     rows, start = matching_rows(predicate, indexed), 0
     if rows is None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from paimon_core.indexes.global_index.keys import KeyFormat
-from paimon_core.indexes.global_index.reader import BITMAP, BTREE
-from paimon_core.options import INDEX_FILE_IN_DATA_DIR, PK_BITMAP_INDEX_COLUMNS, PK_BTREE_INDEX_COLUMNS
+from paimon_core.indexes.global_index.reader import BITMAP, BTREE, MULTIVALUE, key_type
+from paimon_core.options import (
+    INDEX_FILE_IN_DATA_DIR,
+    PK_BITMAP_INDEX_COLUMNS,
+    PK_BTREE_INDEX_COLUMNS,
+    PK_MULTIVALUE_INDEX_COLUMNS,
+)
 from paimon_core.store.table_store import TableStore
 
 
@@ -14,7 +18,11 @@ def level_indexes(store: TableStore) -> dict[str, str]:
     An index in the folder of its data files is left to Paimon's Java connector."""
     if not store.has_primary_key or store.options[INDEX_FILE_IN_DATA_DIR]:
         return {}
-    asked = ((PK_BITMAP_INDEX_COLUMNS, BITMAP), (PK_BTREE_INDEX_COLUMNS, BTREE))
+    asked = (
+        (PK_BITMAP_INDEX_COLUMNS, BITMAP),
+        (PK_BTREE_INDEX_COLUMNS, BTREE),
+        (PK_MULTIVALUE_INDEX_COLUMNS, MULTIVALUE),
+    )
     known = store.schema.field_by_name
     named = {name: kind for option, kind in asked for name in store.options[option] if name in known}
-    return {name: kind for name, kind in named.items() if KeyFormat.of(known[name].type) is not None}
+    return {name: kind for name, kind in named.items() if key_type(kind, known[name].type) is not None}

@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.indexes.global_index.arrow_keys import grouped_rows
+from paimon_core.indexes.global_index.arrow_keys import grouped_rows, rows_of_elements
 from paimon_core.indexes.global_index.bitmap import encode_bitmap_index
 from paimon_core.indexes.global_index.block_codecs import compression
 from paimon_core.indexes.global_index.blocks import Compress
@@ -16,7 +20,7 @@ from paimon_core.indexes.global_index.btree import encode_btree
 from paimon_core.indexes.global_index.file_meta import encode_file_meta
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows
 from paimon_core.indexes.global_index.keys import KeyFormat
-from paimon_core.indexes.global_index.reader import BITMAP, BTREE
+from paimon_core.indexes.global_index.reader import BITMAP, BTREE, MULTIVALUE, key_type
 from paimon_core.jobs import Job
 from paimon_core.options import (
     BITMAP_INDEX_BLOCK_SIZE,
@@ -27,13 +31,16 @@ from paimon_core.options import (
     BTREE_INDEX_COMPRESSION_LEVEL,
     GLOBAL_INDEX_MAX_PARALLELISM,
     GLOBAL_INDEX_ROWS,
+    MULTIVALUE_INDEX_BLOCK_SIZE,
+    MULTIVALUE_INDEX_COMPRESSION,
+    MULTIVALUE_INDEX_COMPRESSION_LEVEL,
     Option,
     TableOptions,
 )
 from paimon_core.spec.index_manifest import GlobalIndexMeta
 from paimon_core.spec.message import WRITE_RESULT, WriteResult
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.types import DataField
+from paimon_core.spec.types import DataField, DataType
 from paimon_core.store.indexes.global_indexes import RowSpan, new_index_file
 from paimon_core.store.indexes.index_files import write_index_file
 from paimon_core.store.partitions import PartitionFilter
@@ -58,6 +65,12 @@ _FORMS = {
         encode_bitmap_index, BITMAP_INDEX_BLOCK_SIZE, BITMAP_INDEX_COMPRESSION, BITMAP_INDEX_COMPRESSION_LEVEL
     ),
     BTREE: _Form(encode_btree, BTREE_INDEX_BLOCK_SIZE, BTREE_INDEX_COMPRESSION, BTREE_INDEX_COMPRESSION_LEVEL),
+    MULTIVALUE: _Form(
+        encode_bitmap_index,
+        MULTIVALUE_INDEX_BLOCK_SIZE,
+        MULTIVALUE_INDEX_COMPRESSION,
+        MULTIVALUE_INDEX_COMPRESSION_LEVEL,
+    ),
 }
 
 
@@ -74,11 +87,12 @@ class IndexBuild:
         """Raise `UnsupportedFeatureError` if the column cannot be indexed, `InvalidOptionError` if a setting is
         invalid.
         """
-        if KeyFormat.of(self.field.type) is None:
+        if key_type(self.index_type, self.field.type) is None:
+            wanted = "an ARRAY column" if self.index_type == MULTIVALUE else "a column"
             raise UnsupportedFeatureError(
                 f"Column {self.field.name!r} of table {self.store.name} cannot have a {self.index_type} index: "
-                f"{self.field.type.sql()} is not supported by global index now; numbers, texts, dates, times and "
-                "booleans are."
+                f"{self.field.type.sql()} is not supported by global index now. Name {wanted} of numbers, texts, "
+                "dates, times or booleans."
             )
         _compress(self.store.options, self.index_type)
         _shared(self.store.options, GLOBAL_INDEX_ROWS)
@@ -95,9 +109,7 @@ class IndexBuild:
     def _run(self, task: IndexTask) -> WriteResult:
         """Write the index of a task's rows."""
         column, rows = indexed_values(self.store, self.field, task)
-        key_format = KeyFormat.of(self.field.type)
-        assert key_format is not None
-        grouped = grouped_rows(column, self.field.type, key_format, rows)
+        grouped = indexed_rows(self.index_type, column, self.field.type, rows)
         data = encoded_index(self.store.options, self.index_type, grouped)
         file = replace(
             new_index_file(self.store, self.index_type),
@@ -113,6 +125,14 @@ class IndexBuild:
         written = write_index_file(self.store, task.bucket.key, file, data)
         empty = replace(task.bucket, files=()).deleted()
         return WriteResult((replace(empty, new_index_files=(written,), rows_base=self.snapshot.id),))
+
+
+def indexed_rows(index_type: str, column: pa.ChunkedArray, data_type: DataType, rows: NDArray[np.int64]) -> GroupedRows:
+    """Return the rows, numbered by `rows`, grouped by the keys that an index of the column has."""
+    of = key_type(index_type, data_type)
+    key_format = None if of is None else KeyFormat.of(of)
+    assert of is not None and key_format is not None  # callers have only such columns
+    return (rows_of_elements if index_type == MULTIVALUE else grouped_rows)(column, of, key_format, rows)
 
 
 def encoded_index(options: TableOptions, index_type: str, grouped: GroupedRows) -> bytes:

@@ -14,10 +14,8 @@ import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError
-from paimon_core.indexes.global_index.arrow_keys import grouped_rows
 from paimon_core.indexes.global_index.file_meta import encode_file_meta
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows
-from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.io.failure import on_failure
 from paimon_core.spec.index_manifest import GlobalIndexMeta, IndexFileMeta
 from paimon_core.spec.level_sources import LevelSources
@@ -28,7 +26,7 @@ from paimon_core.store.indexes.index_files import delete_index_files, new_index_
 from paimon_core.store.indexes.level_indexes import level_indexes
 from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.indexes.global_index import encoded_index
+from paimon_core.write.indexes.global_index import encoded_index, indexed_rows
 
 _MOST_ROWS = 20_000_000  # of an index: its column is in memory while the index is made
 
@@ -53,7 +51,7 @@ def indexes_of_levels(
                 continue
             for name, kind in wanted.items():
                 field = whole.schema.field_by_name[name]
-                grouped = _grouped(whole, bucket, field, covered)
+                grouped = _grouped(whole, bucket, field, kind, covered)
                 if grouped is not None and grouped.row_count == sources.row_count:
                     file = _index_file(field, kind, sources, grouped)
                     data = encoded_index(store.options, kind, grouped)
@@ -62,15 +60,14 @@ def indexes_of_levels(
 
 
 def _grouped(
-    store: TableStore, bucket: BucketKey, field: DataField, files: Sequence[DataFileMeta]
+    store: TableStore, bucket: BucketKey, field: DataField, kind: str, files: Sequence[DataFileMeta]
 ) -> GroupedRows | None:
     """Return the rows of files by their values in a column, or None if the column has a value without a key."""
-    key_format, arrow = KeyFormat.of(field.type), arrow_type(field.type)
-    assert key_format is not None
+    arrow = arrow_type(field.type)
     reader = BucketFiles(store, store.bucket_dir(*bucket), (field,))
     try:
         column = pa.chunked_array(list(_chunks(reader, files, arrow)), arrow)
-        return grouped_rows(column, field.type, key_format, np.arange(len(column), dtype=np.int64))
+        return indexed_rows(kind, column, field.type, np.arange(len(column), dtype=np.int64))
     except (InvalidDataError, pa.ArrowInvalid, OverflowError):
         return None
 

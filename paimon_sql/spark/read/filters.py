@@ -9,6 +9,7 @@ from typing import Any
 from paimon_core.expressions.predicate import (
     And,
     Compare,
+    HasAny,
     In,
     Not,
     Or,
@@ -17,11 +18,11 @@ from paimon_core.expressions.predicate import (
 from paimon_core.expressions.terms import predicate_of
 from paimon_core.indexes.file_index.options import value_name
 from paimon_core.spec.kinds import FLOATS, MOMENTS
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField, Kind, element_of
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.expressions import with_map_values
 from paimon_sql.spark.jvm.gateway import Jvm
-from paimon_sql.spark.jvm.scans.pushdown import translated
+from paimon_sql.spark.jvm.scans.pushdown import translated, translated_with_arrays
 
 _GREGORIAN = -141_427  # 1582-10-15 as epoch days
 
@@ -36,8 +37,12 @@ def translate_all(
     name, see `indexed_values`.
     """
     pairs: list[tuple[Any, Predicate | None]] = []
+    has_arrays = any(element_of(f.type) is not None for f in fields.values())
     for expression in items(filters):
         found = _predicate(jvm, expression, fields)
+        if found is None and has_arrays:
+            term = translated_with_arrays(jvm, expression)
+            found = None if term is None else predicate_of(term, fields)
         if found is None and values:
             named = with_map_values(jvm, expression, partial(_name_of_value, values))
             found = _predicate(jvm, named, {**fields, **values})
@@ -70,6 +75,8 @@ def spark_prunes_soundly(predicate: Predicate, fields: Mapping[str, DataField]) 
             literals = values
         case Compare(column, _, value):
             literals = (value,)
+        case HasAny():
+            return False  # Spark does not translate it for Parquet
         case _:
             column, literals = predicate.column, ()
     kind = fields[column].type.kind

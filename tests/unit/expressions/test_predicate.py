@@ -5,6 +5,7 @@ from __future__ import annotations
 from paimon_core.expressions.predicate import (
     And,
     Compare,
+    HasAny,
     In,
     IsNotNull,
     IsNull,
@@ -40,3 +41,4 @@ def test_describe_reads_like_sql() -> None:
     either = Or((Compare("a", "=", 1), StartsWith("s", "x")))
     predicate = And((either, Not(In("b", (1, 2))), IsNull("c"), IsNotNull("d")))
     assert describe(predicate) == "(a = 1 OR s LIKE 'x%') AND NOT (b IN (1, 2)) AND c IS NULL AND d IS NOT NULL"
+    assert describe(HasAny("tags", ("a", "b"))) == "tags has one of ('a', 'b')"

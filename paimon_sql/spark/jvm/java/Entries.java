@@ -1,12 +1,22 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.*;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.ArrayContains;
+import org.apache.spark.sql.catalyst.expressions.ArraysOverlap;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.GeneralScalarExpression;
 import org.apache.spark.sql.connector.expressions.LiteralValue;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.aggregate.*;
+import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Strategy$;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
@@ -113,6 +123,59 @@ public class Entries {
       else functions.add(Arrays.asList(kind));
     }
     return json.writeValueAsString(Arrays.asList(groups, functions));
+  }
+
+  /** A filter of Catalyst's with array_contains or arrays_overlap, which Spark does not translate; null for others. */
+  public String arrayFilter(org.apache.spark.sql.catalyst.expressions.Expression filter) throws Exception {
+    return json.writeValueAsString(ofArrays(filter));
+  }
+
+  private static Object ofArrays(org.apache.spark.sql.catalyst.expressions.Expression node) {
+    if (node instanceof And) return ofParts("AND", node);
+    if (node instanceof Or) return ofParts("OR", node);
+    if (node instanceof Not) return ofParts("NOT", node);
+    if (node instanceof ArrayContains) return hasAny(((ArrayContains) node).left(), ((ArrayContains) node).right(), false);
+    if (node instanceof ArraysOverlap) {
+      Object found = hasAny(((ArraysOverlap) node).left(), ((ArraysOverlap) node).right(), true);
+      return found != null ? found : hasAny(((ArraysOverlap) node).right(), ((ArraysOverlap) node).left(), true);
+    }
+    Option translated = DataSourceV2Strategy$.MODULE$.translateFilterV2(node);
+    return translated.isDefined() ? tree((Expression) translated.get()) : null;
+  }
+
+  /** The operands of AND, OR or NOT; null if one of them has no translation. */
+  private static Object ofParts(String name, org.apache.spark.sql.catalyst.expressions.Expression node) {
+    List call = new ArrayList(Arrays.asList("call", name));
+    LinkedList left = new LinkedList(CollectionConverters.asJava(node.children()));
+    while (!left.isEmpty()) {
+      org.apache.spark.sql.catalyst.expressions.Expression child = (org.apache.spark.sql.catalyst.expressions.Expression) left.removeFirst();
+      if (child.getClass() == node.getClass() && !(node instanceof Not)) {
+        left.addAll(0, CollectionConverters.asJava(child.children()));
+        continue;
+      }
+      Object part = ofArrays(child);
+      if (part == null) return null;
+      call.add(part);
+    }
+    return call;
+  }
+
+  /** Whether an ARRAY column has one of some constants. NULL equals no element. */
+  private static Object hasAny(
+      org.apache.spark.sql.catalyst.expressions.Expression column,
+      org.apache.spark.sql.catalyst.expressions.Expression given,
+      boolean several) {
+    if (!(column instanceof AttributeReference) || !(given instanceof Literal) || ((Literal) given).value() == null) return null;
+    String name = ((AttributeReference) column).name();
+    List call = new ArrayList(Arrays.asList("call", "ARRAYS_OVERLAP", Arrays.asList("field", new String[] {name})));
+    Object value = ((Literal) given).value();
+    if (!several) call.add(literal(value));
+    else {
+      ArrayData values = (ArrayData) value;
+      for (int i = 0; i < values.numElements(); i++)
+        if (!values.isNullAt(i)) call.add(literal(values.get(i, ((ArrayType) given.dataType()).elementType())));
+    }
+    return call;
   }
 
   private static Object tree(Expression node) {

@@ -57,6 +57,19 @@ def translated(jvm: Jvm, expression: JavaObject) -> Term | None:
 
 
 @hook(
+    "`ArrayContains`, `ArraysOverlap`",
+    "array_contains and arrays_overlap: indexes of elements are not used",
+    *(method(f"{classes.EXPRESSIONS_PACKAGE}.{name}", "left", 0) for name in ("ArrayContains", "ArraysOverlap")),
+)
+def translated_with_arrays(jvm: Jvm, expression: JavaObject) -> Term | None:
+    """Return a Catalyst expression with array_contains or arrays_overlap as a connector expression, in which both are
+    `ARRAYS_OVERLAP` of a column and its values; None for an expression without a counterpart.
+    """
+    tree = json.loads(jvm.compiled("Entries").arrayFilter(expression))
+    return None if tree is None else _term(tree)
+
+
+@hook(
     "`QueryExecution.explainString`",
     "EXPLAIN: advice counts its filters as filters of scans",
     Variant.of("named so", method(classes.QUERY_EXECUTION, "explainString")),
