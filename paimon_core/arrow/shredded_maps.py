@@ -27,25 +27,25 @@ from numpy.typing import NDArray
 from paimon_core.arrow.columns import fixed_values, int64_array, validity
 from paimon_core.errors import UnsupportedFeatureError
 
-_PREFIX = "paimon.map.shared-shredding."
-_VERSION = "1"
-_MAPPING, _COLUMN, _OVERFLOW = "__field_mapping", "__col_", "__overflow"
+PREFIX = "paimon.map.shared-shredding."
+VERSION = "1"
+MAPPING, COLUMN, OVERFLOW = "__field_mapping", "__col_", "__overflow"
 _MOST_BYTES = 64 * 2**20  # of the names of keys
 _CODECS = {"none": None, "zstd": "zstd", "lz4": "lz4_raw"}
 _HEADS = {"zstd": 0, "lz4": 8}  # bytes before the block: sizes
-_LAYOUTS = b"ARROW:schema"  # metadata of files: a schema with the metadata in its fields
+LAYOUTS = b"ARROW:schema"  # metadata of files: a schema with the metadata in its fields
 
 Numbers = NDArray[np.int64]
 
 
 def is_shredded_map(found: pa.DataType, target: pa.DataType) -> bool:
     """Return whether a column of a file is a MAP with a column per key."""
-    return bool(pa.types.is_map(target) and pa.types.is_struct(found) and found.get_field_index(_MAPPING) >= 0)
+    return bool(pa.types.is_map(target) and pa.types.is_struct(found) and found.get_field_index(MAPPING) >= 0)
 
 
 def field_metadata(schema: pa.Schema) -> dict[str, dict[bytes, bytes]]:
     """Return the metadata of fields that a file (ORC) has in its own metadata; {} for none."""
-    encoded = (schema.metadata or {}).get(_LAYOUTS)
+    encoded = (schema.metadata or {}).get(LAYOUTS)
     if encoded is None:
         return {}
     described = pa.ipc.read_schema(pa.py_buffer(b64decode(encoded)))
@@ -60,13 +60,13 @@ def whole_maps(column: pa.StructArray, metadata: Mapping[bytes, bytes] | None) -
     """
     ids, names = _key_names(metadata or {})
     valid, rows = validity(column), len(column)
-    columns = sum(f.name.startswith(_COLUMN) for f in column.type)
-    mapped = _mapping(column.field(_MAPPING), valid, columns)
+    columns = sum(f.name.startswith(COLUMN) for f in column.type)
+    mapped = _mapping(column.field(MAPPING), valid, columns)
     row, index = np.nonzero(mapped >= 0)
     used = np.unique(index)
-    overflow = column.field(_OVERFLOW)
-    more_row, more_index = _entries(overflow, valid)
-    pool = pa.concat_arrays([*(column.field(f"{_COLUMN}{n}") for n in used), overflow.items])
+    overflow = column.field(OVERFLOW)
+    more_row, more_index = map_entries(overflow, valid)
+    pool = pa.concat_arrays([*(column.field(f"{COLUMN}{n}") for n in used), overflow.items])
     indices = np.concatenate([np.searchsorted(used, index) * rows + row, len(used) * rows + more_index])
     numbers = np.concatenate([mapped[row, index], fixed_values(overflow.keys, np.int32)[more_index]])
     owners = np.concatenate([row, more_row])
@@ -94,7 +94,7 @@ def _mapping(lists: pa.ListArray, valid: NDArray[np.bool_], columns: int) -> Num
     return mapped
 
 
-def _entries(maps: pa.MapArray, valid: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
+def map_entries(maps: pa.MapArray, valid: NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
     """Return the row of each entry, and its index among the keys and items."""
     offsets = maps.offsets.to_numpy().astype(np.int64)
     sizes = np.where(valid & validity(maps), np.diff(offsets), 0)
@@ -106,12 +106,12 @@ def _key_names(metadata: Mapping[bytes, bytes]) -> tuple[Numbers, pa.Array]:
     """Return the numbers of keys, ascending, and the keys' names."""
 
     def entry(name: str, default: str = "") -> str:
-        return metadata.get(f"{_PREFIX}{name}".encode(), default.encode()).decode()
+        return metadata.get(f"{PREFIX}{name}".encode(), default.encode()).decode()
 
-    if entry("version") != _VERSION:
+    if entry("version") != VERSION:
         raise UnsupportedFeatureError(
             f"MAPs with a column per key cannot be read in version {entry('version')!r}: this version of paimon-sql "
-            f"reads {_VERSION}. Upgrade paimon-sql."
+            f"reads {VERSION}. Upgrade paimon-sql."
         )
     data, codec = entry("field-dict").encode("latin-1"), entry("field-dict-compression", "zstd")
     size = int(entry("field-dict-original-size"))

@@ -1,4 +1,4 @@
-"""MAPs whose keys Java stores in columns: read, merged, changed and compacted by both engines."""
+"""MAPs with a column per key: written, read, merged, changed and compacted by both engines."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ SHOWN = "SELECT k, m, s, t FROM t ORDER BY k, t"
 
 
 @pytest.mark.parametrize(
-    "kind",
+    ("kind", "creator"),
     [
-        "'primary-key' = 'k', 'bucket' = '1', 'write-only' = 'true'",
-        "'row-tracking.enabled' = 'true'",
-        "'file.format' = 'orc'",
+        ("'primary-key' = 'k', 'bucket' = '1', 'write-only' = 'true'", "java"),
+        ("'row-tracking.enabled' = 'true'", "ours"),
+        ("'file.format' = 'orc'", "ours"),
     ],
 )
-def test_keys_in_columns(engines: Engines, kind: str) -> None:
+def test_keys_in_columns(engines: Engines, kind: str, creator: str) -> None:
     layout = ", ".join(
         f"'fields.{c}.map.storage-layout' = 'shared-shredding', 'fields.{c}.map.shared-shredding.max-columns' = '2'"
         for c in "ms"
     )
     columns = "k INT, m MAP<STRING, BIGINT>, s MAP<STRING, STRUCT<i: INT, s: STRING>>, t STRING"
-    engines.run("java", f"CREATE TABLE t ({columns}) TBLPROPERTIES ({kind}, {layout})")
-    for rows in (ROWS, ROWS[2:]):
-        engines.run("java", f"INSERT INTO t SELECT /*+ COALESCE(1) */ * FROM VALUES {', '.join(rows)}")
+    engines.run(creator, f"CREATE TABLE t ({columns}) TBLPROPERTIES ({kind}, {layout})")
+    for engine, rows in ((creator, ROWS), ("java", ROWS[2:])):
+        engines.run(engine, f"INSERT INTO t SELECT /*+ COALESCE(1) */ * FROM VALUES {', '.join(rows)}")
     engines.both(SHOWN)
     assert engines.rows("ours", "SELECT count(*) FROM t WHERE m['a'] = 8 OR m IS NULL")[0][0] in (2, 3)
     engines.run("ours", "UPDATE t SET t = 'q' WHERE k = 1", "UPDATE t SET m = map('n', 7L) WHERE k = 2")

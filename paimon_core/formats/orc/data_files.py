@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from io import RawIOBase
 from typing import Any
@@ -17,7 +17,7 @@ from paimon_core.arrow.types import FIELD_ID, ORC_FIELD_ID, arrow_schema
 from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.codecs import ORC_CODECS, codec
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
-from paimon_core.formats.orc.layout import check_tail, read_tail
+from paimon_core.formats.orc.layout import check_tail, read_tail, with_metadata
 from paimon_core.formats.orc.nested import without_char_spaces
 from paimon_core.formats.orc.stripe_checks import check_stripe
 from paimon_core.formats.orc.timestamps import (
@@ -30,6 +30,7 @@ from paimon_core.formats.orc.timestamps import (
 )
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
+from paimon_core.formats.shared_maps import SharedMaps
 from paimon_core.formats.stats import ValueStats
 from paimon_core.formats.writers import naming_writer
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -104,7 +105,8 @@ class OrcFileWriter:
     """One ORC file; stripes end when they are full."""
 
     def __init__(self, io: FileIO, path: str, fields: Sequence[DataField], options: TableOptions):
-        self._schema = stored_schema(arrow_schema(fields))
+        self._fields, self._options, self._maps = tuple(fields), options, SharedMaps({})
+        self._logical = self._schema = stored_schema(arrow_schema(fields))
         self._stats = ValueStats(fields)
         settings = _settings(options, self._schema)
         self._output = OutputFile(io, path)
@@ -114,17 +116,21 @@ class OrcFileWriter:
         self._flushed = self._unflushed = 0
 
     def write(self, rows: pa.Table) -> None:
+        if not self._started:
+            self._maps = SharedMaps.of(self._fields, self._options, rows)
+            self._schema = self._maps.schema(self._logical)
         for name, column in zip(self._schema.names, rows.columns, strict=True):
             for part in column.chunks:
                 _check_times(name, part)
                 _check_sizes(name, part)
         columns = [
             pa.chunked_array([_whole(conform(part, f.type)) for part in column.chunks], f.type)
-            for column, f in zip(rows.columns, self._schema, strict=True)
+            for column, f in zip(rows.columns, self._logical, strict=True)
         ]
         self._stats.add(rows)
+        stored = self._maps.physical(pa.Table.from_arrays(columns, schema=self._logical))
         with storage_errors("write", self._output.path):
-            self._writer.write(pa.Table.from_arrays(columns, schema=self._schema))
+            self._writer.write(stored)
             self._sink.check()
         self._started = True
         self._unflushed += rows.nbytes
@@ -139,7 +145,10 @@ class OrcFileWriter:
         with storage_errors("write", self._output.path):
             if not self._started:
                 self._writer.write(self._schema.empty_table())
+            if metadata := self._maps.metadata(self._schema):
+                self._sink.hold()
             self._writer.close()
+            self._sink.release(metadata)
             self._sink.check()
         size = self._output.finish()
         return WrittenFile(self._output.path, size, self._stats.row_count, self._stats.result())
@@ -158,6 +167,7 @@ class _KeptSink(RawIOBase):
     def __init__(self, sink: pa.NativeFile) -> None:
         self._sink, self._size = sink, 0
         self._error: BaseException | None = None
+        self._held: bytearray | None = None
 
     def writable(self) -> bool:
         return True
@@ -168,11 +178,23 @@ class _KeptSink(RawIOBase):
     def write(self, data: Any) -> int:
         self._size += len(data)
         try:
-            if self._error is None:
+            if self._held is not None:
+                self._held += data
+            elif self._error is None:
                 self._sink.write(data)
         except BaseException as error:
             self._error = error
         return len(data)
+
+    def hold(self) -> None:
+        """Keep the bytes from now on, which end the file."""
+        self._held = bytearray()
+
+    def release(self, metadata: Mapping[str, str]) -> None:
+        """Write the kept bytes, with more metadata of the file."""
+        if self._held is not None:
+            held, self._held = bytes(self._held), None
+            self.write(with_metadata(held, metadata))
 
     def check(self) -> None:
         if self._error is not None:

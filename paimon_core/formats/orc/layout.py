@@ -13,14 +13,14 @@ chunk is not compressed), then the chunk. Source: ORC specification v1.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
 from paimon_core.dataclass import dataclass
-from paimon_core.spec.encodings.varints import varint_at
+from paimon_core.spec.encodings.varints import encode_varint, varint_at
 
 _TAIL_BYTES = 16 * 1024
 _CHUNK_HEADER = 3
@@ -34,6 +34,7 @@ _MAGIC = b"ORC"  # the last field of a postscript
 LONG, TIMESTAMP, LIST, MAP, STRUCT, DECIMAL, CHAR, TIMESTAMP_INSTANT = 4, 9, 10, 11, 12, 14, 17, 18
 _BELOW = {LIST: 1, MAP: 2}
 _MOST_DIGITS = 38
+_USER_METADATA = 5  # field of a footer
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,3 +304,35 @@ def _read(source: pa.NativeFile, start: int, size: int) -> bytes:
     if len(data) != size:
         raise ValueError("it is cut off")
     return data
+
+
+def with_metadata(end: bytes, metadata: Mapping[str, str]) -> bytes:
+    """Return the end of an ORC file, from its footer or earlier, with more metadata of the file."""
+    postscript = end[-1 - end[-1] : -1]
+    length, codec, block = _numbers(postscript, 1, 2, 3)
+    start = len(end) - 1 - len(postscript) - length
+    footer = unpacked(_CODECS[codec], block, end[start : start + length])
+    items = (_field(1, name.encode()) + _field(2, value.encode()) for name, value in metadata.items())
+    footer += b"".join(_field(_USER_METADATA, item) for item in items)
+    return end[:start] + end_of_file(_CODECS[codec], block, footer, postscript)
+
+
+def end_of_file(codec: str | None, block_size: int, footer: bytes, postscript: bytes) -> bytes:
+    """Return a footer, and the postscript with its length."""
+    content = stored(codec, block_size, footer)
+    rest = b"".join(postscript[a:b] for a, b in _spans_behind_length(postscript))
+    changed = b"\x08" + encode_varint(len(content)) + rest
+    return content + changed + bytes([len(changed)])
+
+
+def _field(number: int, value: bytes) -> bytes:
+    return encode_varint(number << 3 | 2) + encode_varint(len(value)) + value
+
+
+def _spans_behind_length(postscript: bytes) -> list[tuple[int, int]]:
+    """Return the spans of the postscript without its first field, the footer's length."""
+    first = next(offset for number, _, offset in messages(postscript) if number == 1)
+    after = first
+    while postscript[after] >= 0x80:
+        after += 1
+    return [(0, first - 1), (after + 1, len(postscript))]

@@ -33,6 +33,7 @@ from paimon_core.formats.orc.layout import (
     TIMESTAMP,
     TIMESTAMP_INSTANT,
     OrcTail,
+    end_of_file,
     messages,
     read_stream,
     read_streams,
@@ -199,10 +200,8 @@ def _tail_of_numbers(tail: OrcTail, index: int, footer_size: int) -> bytes:
     stripe, offset = [(value, at) for number, value, at in messages(tail.footer) if number == 3][index]
     size, at = next((value, at) for number, value, at in messages(stripe) if number == 4)
     changed = stripe[:at] + encode_varint(footer_size) + stripe[at + len(encode_varint(size)) :]
-    content = stored(tail.codec, tail.block_size, _replaced(bytes(footer), stripe, offset, changed))
-    rest = b"".join(tail.postscript[a:b] for a, b in _spans_behind_length(tail.postscript))
-    postscript = b"\x08" + encode_varint(len(content)) + rest
-    return content + postscript + bytes([len(postscript)])
+    whole = _replaced(bytes(footer), stripe, offset, changed)
+    return end_of_file(tail.codec, tail.block_size, whole, tail.postscript)
 
 
 def _in_utc(footer: bytes) -> bytes:
@@ -217,12 +216,3 @@ def _replaced(message: bytes, value: bytes, offset: int, other: bytes) -> bytes:
     """Return a message in which other bytes replace a value, and their length replaces its length."""
     start, end = offset - len(encode_varint(len(value))), offset + len(value)
     return message[:start] + encode_varint(len(other)) + other + message[end:]
-
-
-def _spans_behind_length(postscript: bytes) -> list[tuple[int, int]]:
-    """Return the spans of the postscript without its first field, the footer's length."""
-    first = next(offset for number, _, offset in messages(postscript) if number == 1)
-    after = first
-    while postscript[after] >= 0x80:
-        after += 1
-    return [(0, first - 1), (after + 1, len(postscript))]

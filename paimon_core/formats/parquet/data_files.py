@@ -39,6 +39,7 @@ from paimon_core.formats.parquet.thrift import I32, Fields, checked_structure
 from paimon_core.formats.parquet.unfamiliar import parquet_errors
 from paimon_core.formats.reading import check_row_count, conform_batch, request_sources
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
+from paimon_core.formats.shared_maps import SharedMaps
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats, page_stats
 from paimon_core.formats.trusted_bounds import PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -138,7 +139,7 @@ class ParquetFileWriter:
             f: [] for f in self._fields if f.type.kind in FLOATS or isinstance(f.type, StoredTimeType)
         }
         writer_settings(options, self._schema)  # invalid options fail before there are rows
-        self._options, self._variants = options, VariantColumns({})
+        self._options, self._variants, self._maps = options, VariantColumns({}), SharedMaps({})
         keyed = {SEQUENCE_NUMBER, VALUE_KIND} <= {f.name for f in fields}
         self._group_rows = _KEYED_GROUP_ROWS if keyed else None
         self._writer: pq.ParquetWriter | None = None
@@ -149,7 +150,8 @@ class ParquetFileWriter:
             parts.append((column_stats(field.type, rows.column(field.name)), rows.num_rows))
         if self._writer is None:
             self._variants = variant_columns(self._fields, self._options, rows)
-        stored = _with_required_parts(self._variants.physical(rows))
+            self._maps = SharedMaps.of(self._fields, self._options, rows)
+        stored = _with_required_parts(self._maps.physical(self._variants.physical(rows)))
         with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(rows)
@@ -157,14 +159,14 @@ class ParquetFileWriter:
 
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
         repeating, encodings = column_encodings(first_rows, self._options)
-        schema = self._variants.schema(self._schema)
+        schema = self._stored_schema()
         leaves, count = stored_leaves(schema)
         self._int96 = Int96Sink(self._output.sink, leaves, count) if leaves else None
         return pq.ParquetWriter(
             self._int96 or self._output.sink,
             schema,
             **writer_settings(self._options, schema),
-            use_dictionary=[*repeating, *part_dictionaries(self._variants.parts(schema), self._options)],
+            use_dictionary=[*repeating, *part_dictionaries(self._parts(schema), self._options)],
             column_encoding=encodings,
             store_decimal_as_integer=True,
             store_schema=False,
@@ -172,6 +174,13 @@ class ParquetFileWriter:
             write_page_index=True,
             metadata_collector=self._footers,
         )
+
+    def _stored_schema(self) -> pa.Schema:
+        return self._maps.schema(self._variants.schema(self._schema))
+
+    def _parts(self, stored: pa.Schema) -> pa.Schema:
+        """Return the columns that are stored in parts."""
+        return pa.schema([*self._variants.parts(stored), *self._maps.parts(stored)])
 
     @property
     def size(self) -> int:
@@ -181,6 +190,8 @@ class ParquetFileWriter:
         with storage_errors("write", self._output.path):
             if self._writer is None:
                 self._writer = self._open(self._schema.empty_table())
+            if metadata := self._maps.metadata(self._stored_schema()):
+                self._writer.add_key_value_metadata(metadata)
             if self._int96 is not None:
                 self._int96.hold()
             self._writer.close()

@@ -48,6 +48,7 @@ from paimon_core.store.ddl.column_lists import check_column_lists
 from paimon_core.store.ddl.constraints import check_constraints
 from paimon_core.store.ddl.generated_columns import check_generated
 from paimon_core.store.ddl.key_index_rules import check_key_indexes
+from paimon_core.store.ddl.map_layout_rules import check_map_layouts
 from paimon_core.store.ddl.option_rules import check_option_rules
 from paimon_core.store.ddl.partition_options import check_partition_options
 from paimon_core.store.ddl.usable_values import check_usable_values
@@ -140,6 +141,7 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
     check_blobs(schema, options)
     check_vectors(schema, options)
     check_key_indexes(schema, options)
+    check_map_layouts(schema, options)
     check_generated(schema, previous)
     check_constraints(schema, previous)
     check_formats(schema.fields, options)

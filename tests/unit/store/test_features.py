@@ -36,8 +36,6 @@ WRITES = {
     "metadata.iceberg.format-version": "3",
 }
 HARMLESS = {  # of Java's and others', none of which changes what files hold
-    "fields.v.map.storage-layout": "DEFAULT",
-    "fields.k.map.storage-layout": "shared-shredding",
     "fields.v.map.shared-shredding.max-columns": "7",
     "metadata.iceberg.format-version": "2",
     "metadata.iceberg.storage": "disabled",
