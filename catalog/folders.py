@@ -66,7 +66,7 @@ def delete_folders(io: FileIO, root: str, folder: str) -> None:
     """Delete a folder that contains only folders, below the folder `root`. Raises `StorageError` if another program
     creates a file in it meanwhile.
 
-    A storage that cannot delete only empty folders deletes it with all that it contains then.
+    If a storage cannot delete only empty folders, it also deletes everything that the folder then contains.
     """
     listed = Listed.below(io, folder)
     deleted = [] if listed.files else [io.delete_empty_dir_below(root, path) for path in listed.folders]

@@ -34,7 +34,7 @@ class SqlDefinition:
 
 @dataclass(frozen=True, slots=True)
 class LambdaDefinition:
-    """Code in a language."""
+    """The definition of a function as code in another language than SQL."""
 
     text: str
     language: str
@@ -57,7 +57,7 @@ Definition = SqlDefinition | LambdaDefinition | FileDefinition
 class Function:
     """A named function: its parameters, its results, and its definition for each engine.
 
-    Parameters or results that the definition does not declare are None."""
+    Parameters or results that the definition does not declare are `None`."""
 
     parameters: tuple[DataField, ...] | None
     results: tuple[DataField, ...] | None

@@ -51,5 +51,8 @@ def _store_of(catalog: Catalog, name: str) -> TableStore:
     """Return the table `database.table`. Raises `InvalidDataError` for the name of a branch or system table."""
     identifier = catalog.identifier(name)
     if identifier != identifier.base:
-        raise InvalidDataError(f"A blob view names {name}, which is not a table: views are of tables, db.table.")
+        raise InvalidDataError(
+            f"A blob view refers to {name}, which is not the name of a table, such as database.table. Write the view "
+            "again."
+        )
     return catalog.load_table(identifier).store

@@ -125,7 +125,7 @@ class SchemaFiles:
         return not self._is_free(path)
 
     def _is_free(self, path: str) -> bool:
-        """Return whether a path has no table, not even a table that is replaced. Both looks are parallel."""
+        """Return whether a path has no table, nor a table that is being replaced. Both look-ups run in parallel."""
         ids, completed = both(self.io, partial(schema_ids, self.io, path), partial(complete, self.io, path))
         return not ids and not completed
 
@@ -150,7 +150,7 @@ class SchemaFiles:
         return schema
 
     def create(self, table: Table, check: Callable[[], None] = lambda: None) -> None:
-        """Create a prepared table. `check` is called beside the look for a table of that name.
+        """Create a prepared table. `check` runs in parallel with the look-up of a table of that name.
 
         Raises `TableExistsError`, even if another process creates the table meanwhile, and the `StorageError` of
         `_is_made_meanwhile`.
@@ -402,7 +402,9 @@ class SchemaFiles:
         check_no_secrets(str(identifier), schema.options)
         self._check_allowed(identifier, TableOptions(schema.options))
         if "path" in schema.options and not self.own_paths and not is_object:
-            raise InvalidOptionError(f"Table {identifier} cannot have a 'path' of its own.")
+            raise InvalidOptionError(
+                f"Table {identifier} cannot have the option 'path': the catalog chooses the path. Leave it out."
+            )
         self.accept(identifier, schema)
         _warn_of_upserts(identifier, schema.options, {})
         table = self._table(identifier, path, schema)

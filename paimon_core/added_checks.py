@@ -66,8 +66,8 @@ def _check_addable(table: Table) -> None:
 
 
 def shut_out_older_writers(table: Table) -> int:
-    """Commit an empty snapshot with the latest schema, and return its number. Rows of writers with an older schema are
-    in the table by now, or their commits will find what is new in the schema.
+    """Commit an empty snapshot with the latest schema, and return its number. A writer with an older schema has either
+    committed its rows by now, or its commit will compare the schemas and find the change.
     """
     forced = table.with_options({SNAPSHOT_IGNORE_EMPTY_COMMIT.key: "false"})
     made = forced.commit((), forced.commit_info())

@@ -104,7 +104,7 @@ def _frozen(cls: type, options: dict[str, bool]) -> type:
 
 
 def _field(name: str, annotation: str, default: Any, *, kw_only: bool) -> Field[Any]:
-    """Return a field for the methods of a class without such a base: the standard decorator is not needed for it."""
+    """Return a field for a class without a base that is a dataclass. Such fields do not need the standard decorator."""
     found: Field[Any] = default if isinstance(default, Field) else dataclasses.field(default=default)
     found.name, found.type = name, annotation
     found.kw_only = kw_only if found.kw_only is MISSING else found.kw_only
@@ -163,7 +163,7 @@ def _is_frozen(value: Any, name: str) -> bool:
 
 # -- members that are made for a class --------------------------------------------------------------------------------
 def _declared(cls: type, namespace: dict[str, Any], **options: bool) -> Any:
-    """Return a class of the standard decorator with these fields, and with no base."""
+    """Return a class without bases, made by the standard decorator from these fields."""
     return dataclasses.dataclass(**options)(type(cls.__name__, (), namespace))
 
 

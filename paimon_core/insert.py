@@ -91,7 +91,7 @@ def commit_rows(
         table.commit(written, info, overwrite)
         return written
     now = table.for_write()
-    moves = now.bucket_moves(executor, f"give rows of {table.name} their buckets")
+    moves = now.bucket_moves(executor, f"assign buckets to rows of {table.name}")
     assigned = moves.assign(postponed, overwrites=overwrite is not None)
     now.commit_or_abort(assigned, info, overwrite)
     table.delete_replaced(postponed)

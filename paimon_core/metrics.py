@@ -101,7 +101,7 @@ class Metrics:
         return "".join(f"{line}\n" for line in lines)
 
     def as_dict(self) -> Mapping[str, float]:
-        """Return all values by names as in the text for Prometheus."""
+        """Return all values by the names that they have in the text for Prometheus."""
         lines = (line.rpartition(" ") for line in self.prometheus_text().splitlines() if not line.startswith("#"))
         return {name: float(value) for name, _, value in lines}
 

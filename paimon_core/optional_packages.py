@@ -30,7 +30,9 @@ def missing_package(package: str, purpose: str, command: str, error: ImportError
 
 
 def missing_pyspark(purpose: str, error: ModuleNotFoundError) -> Exception:
-    """Return the error for a use of Spark that failed with `error`: another error if PySpark is there."""
+    """Return the error to raise after a use of Spark failed with `error`: how to install PySpark, or `error` itself if
+    another module is missing.
+    """
     if (error.name or "").partition(".")[0] not in _OF_SPARK:
         return error
     command = f"pip install '{_WITHOUT_SPARK}[spark]'" if _has(_WITHOUT_SPARK) else "pip install paimon-sql"

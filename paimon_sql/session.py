@@ -156,7 +156,7 @@ def install(spark: SparkSession) -> SparkSession:
 
 
 def prepare(context: SparkContext) -> Jvm:
-    """Check the Spark of a context, choose the Python of its workers, and let PySpark's methods ask here first."""
+    """Check the Spark of a context, choose the Python of its workers, and extend PySpark's methods."""
     if context.master.startswith("local") and context.pythonExec in ("", "python", "python3"):
         # an interpreter without a path may be another Python on the workers, which lacks our packages
         run_workers_with(context, sys.executable)

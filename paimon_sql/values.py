@@ -18,7 +18,7 @@ _KINDS = {"int8": "byte", "int16": "short", "int32": "integer", "int64": "long"}
 
 @dataclass(frozen=True, slots=True)
 class ColumnKind:
-    """The type of a column of Arrow, as functions of this module ask for it."""
+    """The kind of an Arrow type, by which functions of this module decide."""
 
     name: str
 

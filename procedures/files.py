@@ -153,7 +153,7 @@ def _purge(store: TableStore, now: int) -> None:
 
 
 def _purge_trial(trial: TableStore) -> None:
-    """Purge a table in memory. The log must not take its commit for one of the table."""
+    """Purge a copy of a table in memory. The copy's name shows in the log that its commit is of a dry run."""
     store = replace(trial, identifier=replace(trial.identifier, table=f"{trial.identifier.table} (dry run)"))
     table = Table(store)
     table.truncate(CommitInfo(user=table.new_commit_user()))
@@ -219,8 +219,8 @@ def _older_than(store: TableStore, text: str | None, moment: int | None, *, dry:
         return now - orphans.DEFAULT_AGE
     if moment >= now:
         raise InvalidOptionError(
-            f"older_than cannot be {text!r}: by the clock of the storage of table {store.name}, this time has not "
-            "passed yet. Files that writers are about to commit would be deleted."
+            f"older_than cannot be {text!r}: by the clock of the storage of table {store.name}, this time is in the "
+            "future, and files that writers are about to commit would be deleted. Use an earlier time."
         )
     return moment
 

@@ -230,7 +230,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """One `sys.name`; `columns` are the names and SQL types of its result."""
+    """A procedure `sys.name`; `columns` are the names and SQL types of its result."""
 
     name: str
     summary: str

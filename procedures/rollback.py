@@ -42,9 +42,8 @@ def rollback(
 
 @procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
 def rollback_to_timestamp(context: ProcedureContext, table: str, timestamp: int, dry_run: bool = False) -> Rows:
-    """Go back to the latest snapshot committed at or before a moment (epoch milliseconds).
-
-    The result has the numbers of the latest snapshot before and after the call. `dry_run` does as in `rollback`.
+    """Go back to the latest snapshot committed at or before a moment (epoch milliseconds). The result has the numbers
+    of the latest snapshot before and after the call. `dry_run` works as in `rollback`.
     """
     target = context.load_table(table)
     found = target.snapshot(timestamp_millis=timestamp)
@@ -53,9 +52,8 @@ def rollback_to_timestamp(context: ProcedureContext, table: str, timestamp: int,
 
 @procedure(previous_snapshot_id="bigint", current_snapshot_id="bigint")
 def rollback_to_watermark(context: ProcedureContext, table: str, watermark: int, dry_run: bool = False) -> Rows:
-    """Go back to the latest snapshot with a watermark at or before `watermark` (milliseconds).
-
-    The result has the numbers of the latest snapshot before and after the call. `dry_run` does as in `rollback`.
+    """Go back to the latest snapshot with a watermark at or before `watermark` (milliseconds). The result has the
+    numbers of the latest snapshot before and after the call. `dry_run` works as in `rollback`.
     """
     target = context.load_table(table)
     found = snapshot_at_watermark(target.store, watermark)

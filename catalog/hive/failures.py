@@ -11,7 +11,7 @@ from paimon_core.errors import StorageRefusedError
 
 
 class Answer(enum.Enum):
-    """The reason of the metastore to refuse a call."""
+    """The metastore's reason for refusing a call."""
 
     MISSING = "there is no such database, table, partition or lock"
     TAKEN = "the name is taken"

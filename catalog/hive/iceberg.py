@@ -278,9 +278,9 @@ def _check_allowed(
     for address in addresses:
         if address not in allowed:
             raise NotAllowedError(
-                f"Table {store.name} cannot be named in the metastore {address}, which its {keys} says: the option "
-                f"'{ICEBERG_CATALOGS}' of its catalog has to name that address. Set it, or '{ICEBERG_URI.key}' on the "
-                f"catalog, or 'spark.paimon.{ICEBERG_URI.key}' for this session."
+                f"Table {store.name} cannot be registered in the metastore {address}, which its {keys} names: the "
+                f"catalog's option '{ICEBERG_CATALOGS}' must list that address. Add it there, or set "
+                f"'{ICEBERG_URI.key}' on the catalog, or 'spark.paimon.{ICEBERG_URI.key}' for this session."
             )
 
 
@@ -290,16 +290,16 @@ def _check_is_of(store: TableStore, found: Any) -> None:
         location = read_entry(found).location
         if location == store.root:
             return
-        what = f"is the table of Paimon's in {location}"
+        what = f"is the Paimon table in {location}"
     elif (found.parameters or {}).get(TABLE_TYPE, "").upper() != TABLE_TYPE_ICEBERG:
         what = f"is {kind_of(found)}"
     else:
         named = _location(found)
         if not named or normalize(named).rpartition("/")[0] in metadata_folders(store):
             return
-        what = f"names {without_secrets(named)}, metadata of another table"
+        what = f"points to {without_secrets(named)}, the metadata of another table"
     raise UnsupportedFeatureError(
-        f"What has that name {what}. Drop it from the metastore, or set '{ICEBERG_TABLE.key}' or "
+        f"The entry with that name {what}. Drop it from the metastore, or set '{ICEBERG_TABLE.key}' or "
         f"'{ICEBERG_DATABASE.key}' of {store.name}."
     )
 

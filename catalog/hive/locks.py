@@ -91,7 +91,9 @@ class HiveLocks(LeasedLocks["HiveLock"]):
                 break
             time.sleep(0.1)
         if not quiet:
-            _LOG.warning("The metastore has no locks, tables are created and renamed without: %s", failed)
+            _LOG.warning(
+                "The metastore does not support locks, so tables are created and renamed without a lock: %s", failed
+            )
         return False
 
     def work(self) -> bool:

@@ -66,7 +66,10 @@ class PartitionSync:
         for group in self._metastore.read("get_partitions_pspec", name.database, name.table, _ALL):
             for values, location in _places(group, f"A partition of table {name}"):
                 if len(values) != len(keys):
-                    raise InvalidDataError(f"Table {name} has the partition columns {keys}, but a partition {values}.")
+                    raise InvalidDataError(
+                        f"A partition of table {name} has the values {values}, which do not fit its partition "
+                        f"columns {keys}."
+                    )
                 if location != _location(store, dict(zip(keys, values, strict=True))):
                     found[values] = location
         for values, location in found.items():

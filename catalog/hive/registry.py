@@ -370,7 +370,10 @@ class EntryRegistry(KeptRegistry):
         entry.
         """
         if is_format_table(schema.options) and not self.settings.format_tables:
-            raise UnsupportedFeatureError(f"Table {identifier}: the catalog's 'format-table.enabled' is false.")
+            raise UnsupportedFeatureError(
+                f"Table {identifier}: the catalog's option 'format-table.enabled' is false. Set it to true to have "
+                "format tables."
+            )
         entries.check_kept(identifier, schema, self.settings)
         if identifier.branch is not None:
             return

@@ -153,7 +153,9 @@ class Database:
             connection.invalidate()  # the database rolls back a transaction without a connection
 
     def _is_new(self) -> bool:
-        """Return whether the database has none of the catalog's tables: Java's catalogs lack some of ours."""
+        """Return whether the database has none of the catalog's tables: Java's catalogs lack some of this package's
+        tables.
+        """
         with self._connection() as connection:
             try:
                 return not has_tables(connection)

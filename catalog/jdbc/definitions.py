@@ -112,8 +112,8 @@ class JdbcDefinitions(Definitions[T]):
         data, kind = self.kind.encode(definition), self.kind.name
         if self.settings.kind == "mysql" and len(data) > MYSQL_TEXT_BYTES:
             raise InvalidOptionError(
-                f"{kind.title()} {identifier} has a definition of {len(data)} bytes, and the catalog's database keeps "
-                f"{MYSQL_TEXT_BYTES}: make {kind}s of its parts."
+                f"{kind.title()} {identifier} has a definition of {len(data)} bytes, but the catalog's database "
+                f"stores at most {MYSQL_TEXT_BYTES}: split it into several {kind}s."
             )
         return data.decode()
 

@@ -233,10 +233,10 @@ def _given(store: TableStore, options: Mapping[str, str]) -> dict[str, str]:
     for key in _ADDRESSES:
         if key in own and own[key] == declared.get(key) and not store.allowed.takes_iceberg_server(own[key]):
             raise NotAllowedError(
-                f"Table {store.name} cannot be named at {urlsplit(own[key]).netloc}, which its '{ICEBERG_REST}{key}' "
-                f"says: the option '{ICEBERG_CATALOGS}' of its catalog has to name that address, or one that it begins "
-                f"with. Set it, or '{ICEBERG_REST}{key}' on the catalog, or 'spark.paimon.{ICEBERG_REST}{key}' for "
-                "this session."
+                f"Table {store.name} cannot be registered at {urlsplit(own[key]).netloc}, which its "
+                f"'{ICEBERG_REST}{key}' names: the catalog's option '{ICEBERG_CATALOGS}' must list that address or a "
+                f"prefix of it. Add it there, or set '{ICEBERG_REST}{key}' on the catalog, or "
+                f"'spark.paimon.{ICEBERG_REST}{key}' for this session."
             )
     return own
 

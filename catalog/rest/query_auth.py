@@ -71,9 +71,9 @@ class QueryAuth:
             return read_restrictions(filters, masks, self.fields)
         except UnknownRestriction as error:
             raise UnsupportedFeatureError(
-                f"Table {table} cannot be read: the catalog {self.server.uri} shows its user a part of it, by {error}, "
-                "which this version does not know. Read it as a user who may see all of it, or with Paimon's Java "
-                "connector."
+                f"Table {table} cannot be read: the catalog {self.server.uri} shows its user only a part of it, by "
+                f"{error}, which this version does not support. Read it as a user who may see all of it, or with "
+                "Paimon's Java connector."
             ) from None
 
     def check_insert(self, table: str) -> None:

@@ -57,8 +57,8 @@ class ServerRegistry(ServerTables):
             if found.path != path:
                 self.remove(identifier)
                 raise UnsupportedFeatureError(
-                    f"The catalog {self.server.uri} created table {identifier} in {found.path}, a folder that was "
-                    "unknown before: run CREATE TABLE first, then INSERT."
+                    f"The catalog {self.server.uri} created table {identifier} in {found.path} and not in {path}, "
+                    "where its rows are already written. Run CREATE TABLE first, then INSERT."
                 )
 
         return StagedTable(self.at(identifier, path, made, None), publish)

@@ -69,7 +69,9 @@ class RowField:
         return (slots & _LOW_WORD).astype(np.int64) * (not is_stored_inline(data_type))
 
     def floats(self, data_type: DataType) -> tuple[NDArray[Any], Valid]:
-        """Return FLOAT or DOUBLE values, as an array of that width, and a mask of valid rows, like `numbers`."""
+        """Return FLOAT or DOUBLE values, as an array of 32-bit or 64-bit floats, and a mask of valid rows, like
+        `numbers`.
+        """
         slots, valid = self._slots()
         if data_type.kind is Kind.FLOAT:
             return slots.astype(np.uint32).view(np.float32), valid

@@ -34,9 +34,9 @@ Floats = NDArray[np.float32]
 class VectorQuery:
     """A search in a column: the vector to look for, the number of rows to return, and the metric.
 
-    `by_index`: an index may have another metric, which then counts. `width` and `refine` are settings of a search in an
-    index: the number of lists or candidates to look at, None for a good number; and how many times the limit to compare
-    by their vectors."""
+    If `by_index`, an index with another metric is searched by its own metric. Two settings are for a search in an
+    index: `width` is the number of lists or candidates to look at, None for a good number. With `refine`, the vectors
+    of `refine` times `limit` candidates are compared."""
 
     column: str
     vector: tuple[float, ...]
@@ -197,7 +197,7 @@ def metric_of(column: str, *options: Mapping[str, str]) -> str:
 
 def named_metric(column: str, *options: Mapping[str, str]) -> str | None:
     """Return the metric that options set for a column, in the order of Java's search without an index; None if none
-    does. The options of the search come before the options of the table. Keys have no case.
+    does. The options of the search override the options of the table. The case of keys is ignored.
     """
     keys = (f"fields.{column}.distance.metric", f"fields.{column}.metric", "distance.metric", "metric")
     for given in options:
@@ -233,8 +233,8 @@ def nearest_of_each(
 
 
 class _NearestOfEach:
-    """The nearest rows of each vector so far. `kept` has the rows; a line of `rows` has their positions for a vector,
-    and a line of `scores` their scores.
+    """The nearest rows of each vector so far. For each vector, a line of `rows` has the positions of its nearest rows
+    in `kept`, and a line of `scores` has their scores.
     """
 
     def __init__(self, query: VectorQuery, vectors: NDArray[np.float64], schema: pa.Schema) -> None:

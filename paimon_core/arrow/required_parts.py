@@ -68,8 +68,8 @@ def null_part(column: pa.Array, wanted: pa.DataType) -> str | None:
 
 
 def _meant(given: pa.StructType, wanted: pa.StructType) -> list[pa.Field]:
-    """Return the field of `wanted` for each field of `given`: by name, as Arrow casts them; by position if the names
-    differ.
+    """Return, for each field of `given`, the field of `wanted` to which Arrow casts it: by name, or by position if the
+    names differ.
     """
     by_name = {f.name: f for f in wanted.fields}
     names = [f.name for f in given.fields]

@@ -1,6 +1,6 @@
 """Read MAPs that a file stores with a column per key. The file has a struct instead of such a MAP:
 
-    __field_mapping: ARRAY<INT>   per column the number of the key that it has the value of, in this row; -1 for none
+    __field_mapping: ARRAY<INT>   per column, the number of the key that has its value there in this row; -1 for none
     __col_N                       values, N from 0
     __overflow: MAP<INT, value>   by number, the values without a column
 

@@ -69,7 +69,7 @@ def table_fields(schema: pa.Schema) -> tuple[DataField, ...]:
     """Return the columns of a table for rows of an Arrow schema. Ids count from 0 in reading order.
 
     Each column has the smallest type that can represent every value. The metadata `comment` of a field is the comment
-    of the column. Raises `UnsupportedFeatureError` naming a column, if a table cannot have its type.
+    of the column. Raises `UnsupportedFeatureError` with the name of a column if a table cannot have the column's type.
     """
     ids = count()
     return tuple(_field(f, ids, f.name) for f in schema)

@@ -122,8 +122,8 @@ class _Names:
     def part(
         self, at: ValuePlaces, rows: Numbers, count: int, owner: Numbers, form: tuple[DataType, pa.StructType]
     ) -> list[pa.Array]:
-        """Return the columns of a part with `count` rows; `rows` have the values `at`. `owner` is the metadata
-        of each value, `form` the shape and the type of the part's column."""
+        """Return the columns of a part with `count` rows. `rows` are the rows that have a value, `at` are the places of
+        these values. `owner` is the metadata of each value, `form` the shape and the type of the part's column."""
         shape, arrow = form
         match shape:
             case RowType():
@@ -268,7 +268,7 @@ def _decimals(at: ValuePlaces, rows: Numbers, count: int, shape: DecimalType) ->
 
 
 def _rescaled(at: ValuePlaces, scale: int, most: int) -> tuple[Numbers, Mask]:
-    """Return exact numbers at a scale, and a mask of those that have it without a loss and are at most `most`."""
+    """Return exact numbers at a scale, and a mask of the numbers that lose no digit by it and do not exceed `most`."""
     numbers, scales, fits = variant_places.exact_numbers(at)
     steps = scale - scales
     factor = _POWERS[np.minimum(np.abs(steps), len(_POWERS) - 1)]

@@ -158,7 +158,9 @@ def due_manifests(store: TableStore, snapshot: Snapshot | None) -> list[Manifest
 
 
 def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher) -> Snapshot | None:
-    """Rewrite the manifests into few without DELETE, as a snapshot of the same files. Return None if nothing is due."""
+    """Rewrite the manifests into few manifests without DELETE entries, in a snapshot with the same files. Return None
+    if nothing is due.
+    """
     if not due_manifests(store, latest_snapshot(store)):
         return None
     check_table(store)
@@ -211,8 +213,9 @@ def commit_statistics(
 
 
 def abort(store: TableStore, messages: Sequence[CommitMessage]) -> None:
-    """Delete the files of messages that were not committed, also the packs of BLOBs of their rows that the same writers
-    made. A file that cannot be deleted stays as an orphan."""
+    """Delete the files of messages that were not committed, and the packs of BLOBs that the same writers made for their
+    rows. A file that cannot be deleted stays as an orphan.
+    """
     packs = [
         pack for m in messages for pack in own_packs(store.io, store.bucket_dir(m.partition, m.bucket), m.new_files)
     ]

@@ -1,20 +1,16 @@
-"""The rules by which a change fits the version it is put on, or conflicts with it.
+"""The rules that decide whether a change fits the latest version, or conflicts with it. A commit is planned on one
+version and published on top of a later one. This needs no lock: the change fits if every rule of `RULES` holds on the
+latest version. A rule is a function of one frozen `Attempt`; the first `Conflict` ends the commit. So rules with errors
+that callers handle, or with the most helpful messages, come first. The rules of this module read metadata only for
+chain tables, for keys that were looked up, for schemas that are newer than the writer's, and for partitions by a wide
+DECIMAL. The rules of other modules read only schemas:
 
-A commit was planned on an older version than the one it is put on. This needs no lock: the change fits if every rule of
-`RULES` holds on the latest version. A rule is a function of one frozen `Attempt`; the first `Conflict` ends the commit.
-So rules with errors that callers handle, or with the most helpful messages, come first. The rules of this module read
-metadata only for chain tables, for keys that were looked up, for schemas that are newer than the writer's, and for
-partitions by a wide DECIMAL. The rules of other modules read only schemas:
-
-1. A full partition of a chain table is not dropped if changes start from it.
-2. Keys are in the buckets and partitions in which the writer found them.
-3. A change deletes only live files, and adds only files that are not live.
-4. All files of a partition have the same number of buckets.
-5. Above level 0 the files of a bucket's level share no keys.
-6. A writer rewrites only files with columns that it knows.
-7. A partition that expires by its last change has no younger files.
-8. A partition is not written in two forms.
-9. New rows were checked against the CHECK constraints of the table.
+1. A full partition of a chain table is not dropped if changes start from it. 2. Keys are in the buckets and partitions
+in which the writer found them. 3. A change deletes only live files, and adds only files that are not live. 4. All files
+of a partition have the same number of buckets. 5. Above level 0 the files of a bucket's level share no keys. 6. A
+writer rewrites only files with columns that it knows. 7. A partition that expires by the time of its last change has
+got no files since. 8. A partition is not written in two forms. 9. New rows were checked against the CHECK constraints
+of the table.
 """
 
 from __future__ import annotations
@@ -67,9 +63,9 @@ def chain_conflict(attempt: Attempt) -> Conflict | None:
         return None
     spec = ", ".join(f"{k}={v}" for k, v in store.partition_spec(needed).items())
     return Conflict(
-        f"Snapshot partition cannot be dropped: changes on top of partition {spec} of branch "
-        f"'{store.options[SCAN_SNAPSHOT_BRANCH]}' start from it, and no earlier full partition exists. Make a later "
-        f"full partition by sys.compact_chain_table, or drop the changes from '{store.options[SCAN_DELTA_BRANCH]}'.",
+        f"Snapshot partition cannot be dropped: the changes in branch '{store.options[SCAN_DELTA_BRANCH]}' build on "
+        f"partition {spec} of branch '{store.options[SCAN_SNAPSHOT_BRANCH]}', and no earlier full partition exists. "
+        "Create a later full partition by sys.compact_chain_table, or drop the changes.",
         UnsupportedFeatureError,
     )
 
@@ -154,7 +150,7 @@ def _other_bucket_number(entries: Iterable[ManifestEntry]) -> str | None:
 def _overlap(
     after: Iterable[ManifestEntry], entries: Sequence[ManifestEntry], key_types: Sequence[DataType]
 ) -> str | None:
-    """Find two files that share keys, on a level above 0 that gets files."""
+    """Find two files with common keys, on a level above 0 to which the change adds files."""
     changed = {_level(e) for e in entries if e.kind is FileKind.ADD and e.file.level > 0}
     levels = defaultdict(list)
     for entry in after if changed else ():

@@ -35,8 +35,8 @@ from paimon_core.store.table_store import TableStore
 
 
 class Once(enum.Enum):
-    """A commit that is made once, by what it means if the table has no earlier commit of its user; see
-    `commit/once.py`.
+    """The kinds of commits that are made once. They differ in the meaning of a table without an earlier commit of the
+    same user; see `commit/once.py`.
     """
 
     FREE = "none was made before"
@@ -105,9 +105,9 @@ def write_draft(
     """Write the manifests of the next snapshot, in parallel. If this fails, no file remains. Raises
     `CommitConflictError` as `check_columns`.
 
-    Without a `schema_id`, find the schema in force, and check that the table was not dropped. `latest` was read before:
-    a check before that could pass for one table, and `latest` belong to another table, which was created by the same
-    name in between.
+    Without a `schema_id`, find the schema in force, and check that the table was not dropped. This check must come
+    after `latest` is read. Otherwise the table could be dropped and created again in between: the check would pass for
+    the old table, and `latest` would belong to the new one.
     """
     before = () if latest is None else data_manifests(store, latest)
     written: list[str] = []

@@ -153,9 +153,9 @@ def _rows(file: DataFileMeta) -> RowSpan:
 
 
 def stale_indexes(before: Iterable[IndexManifestEntry], entries: Iterable[ManifestEntry]) -> list[IndexManifestEntry]:
-    """Return DELETE entries for the indexes in `before` of levels that `entries` change.
-
-    An index of an unfamiliar form is deleted with any change of its bucket's levels above 0."""
+    """Return DELETE entries for those indexes in `before` that cover a level with changes in `entries`. An index of an
+    unfamiliar form is deleted if any level of its bucket above 0 changes.
+    """
     indexes = [e for e in before if e.file.global_index is not None and e.file.global_index.source_meta is not None]
     if not indexes:
         return []

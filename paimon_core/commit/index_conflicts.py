@@ -1,4 +1,4 @@
-"""The rules by which a change of index files fits the version it is put on.
+"""The rules that decide whether a change of index files fits the latest version.
 
 1. A change deletes only index files that exist, and adds only files that do not.
 2. A bucket has one hash index; a data file has one deletion vector.

@@ -80,7 +80,7 @@ def guard_of(store: TableStore, info: CommitInfo) -> OnceGuard | UnrecordedGuard
         guard = OnceGuard(store, info, searched)
         if (record is not None and record.identifier == info.identifier) or guard.begin():
             return guard
-    raise _not_known(store, info, "other processes keep trying to make it")
+    raise _not_known(store, info, "other processes keep trying to make this commit")
 
 
 @dataclass(slots=True)
@@ -223,8 +223,8 @@ def _search_all(store: TableStore, info: CommitInfo, last: int | None = None) ->
     elif record is None and info.once is Once.FOLLOWING and info.identifier > 0:
         unknown = (
             "the table has neither snapshots of its stream nor a record of it. Perhaps the table was dropped and "
-            "created again, rolled back, or restored; or another writer wrote the epochs before; or the record was "
-            "forgotten ('consumer.expiration-time')"
+            "created again, rolled back, or restored; or another writer wrote the epochs before; or the record "
+            "expired ('consumer.expiration-time')"
         )
     if unknown is not None and policy == "skip":
         raise _already(store, info, "'write.stream.unknown-epoch' = 'skip' treats it as made")

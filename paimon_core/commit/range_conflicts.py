@@ -22,7 +22,8 @@ Bounds = tuple[int, int]  # the first row id, and the first one after the range
 
 
 def range_conflict(attempt: Attempt) -> Conflict | None:
-    """Find row ranges that another commit compacted or wrote the same columns of, since this writer read their rows.
+    """Find row ranges that another commit has changed since this writer read their rows: it compacted them, or wrote
+    the same columns.
 
     `rows_base` of the change is the snapshot in which the writer read the rows (0 for an empty table), or None if the
     change writes no columns.

@@ -46,8 +46,8 @@ def checked_schema_id(store: TableStore) -> int:
 
 
 def check_columns(store: TableStore, schema_id: int) -> None:
-    """Raise `CommitConflictError` if new rows have a column that the schema in force has dropped and added again. It
-    has another id there, so readers would find no value of it in the files.
+    """Raise `CommitConflictError` if new rows have a column that the schema in force has dropped and added again. The
+    column has a new id in that schema, so readers would find none of its values in the files.
     """
     if schema_id <= store.schema.id:
         return

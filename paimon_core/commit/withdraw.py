@@ -83,8 +83,8 @@ def _is_at(found: Snapshot | None, snapshot: Snapshot) -> bool:
 
 
 def _remove(store: TableStore, made: Snapshot) -> None:
-    """Remove a snapshot, but not the snapshot that a new table of the same name, or another writer after a rollback,
-    has under its number.
+    """Remove a snapshot. Do nothing if its number belongs to another snapshot by now: of a new table with the same
+    name, or of another writer after a rollback.
     """
     try:
         if _is_shown(store, made):

@@ -145,7 +145,7 @@ def _masked(batch: pa.RecordBatch, name: str, term: Term, nullable: bool) -> pa.
     kind = batch.schema.field(name).type
     made = pa.nulls(batch.num_rows, kind) if term == Constant(None) else _values(term, batch).cast(kind)
     if len(made) != batch.num_rows:
-        raise InternalError(f"a mask of column {name!r} made {len(made)} values of {batch.num_rows}")
+        raise InternalError(f"a mask of column {name!r} returned {len(made)} values for {batch.num_rows} rows")
     if made.null_count and not nullable:
         raise InvalidDataError(
             f"Column {name!r} is NOT NULL, but the catalog's mask for it returns NULL. Ask the catalog's administrator "
@@ -198,8 +198,9 @@ def _judged(term: Term, batch: pa.RecordBatch) -> pa.Array:
     values = _values(term, batch)
     if isinstance(term, Cased) and pc.any(pc.invert(pc.string_is_ascii(_values(term.part, batch)))).as_py():
         raise UnsupportedFeatureError(
-            "The catalog's row filter uses upper or lower case, and some of its texts are not ASCII: this version "
-            "cannot decide which rows it shows. Read the table with Paimon's Java connector."
+            "The catalog's row filter converts texts to upper or lower case, and some texts are not ASCII. Java may "
+            "convert these otherwise, so it is unknown which rows the user may see. Read the table with Paimon's "
+            "Java connector."
         )
     return values
 

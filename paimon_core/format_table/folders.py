@@ -75,8 +75,8 @@ def partition_folders(
 
 @dataclass(frozen=True, slots=True)
 class FoundFolders:
-    """The folders that a scan reads, and the number of folders that a predicate left out. Folders below the latter are
-    not listed, so not counted.
+    """The folders that a scan reads, and the number of folders that a predicate left out. Their subfolders are not
+    listed, and so not counted.
     """
 
     folders: list[Folder]

@@ -204,7 +204,10 @@ def _type(node: Any, name: str, required: bool) -> Any:
 
 def _files(storage: FileIO, path: str, snapshot: Mapping[str, Any], spec: int) -> Iterator[IcebergFile]:
     if "manifest-list" not in snapshot:
-        raise UnsupportedFeatureError(f"The Iceberg table of {path} lists manifests in its metadata: rewrite it first.")
+        raise UnsupportedFeatureError(
+            f"The Iceberg table of {path} cannot be migrated: its metadata file lists the manifests itself, without "
+            "a manifest list. Rewrite its manifests first."
+        )
     for manifest in read_avro_records(storage, normalize(snapshot["manifest-list"])):
         manifest_path = normalize(manifest["manifest_path"])
         live = [e for e in read_avro_records(storage, manifest_path) if e["status"] != DELETED]

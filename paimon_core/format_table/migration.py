@@ -73,7 +73,7 @@ def plan_adoption(
 
 @dataclass(frozen=True, slots=True)
 class AdoptedFiles:
-    """The new paths of a split's files, and the message to commit, or None if they must be rewritten."""
+    """The new paths of a split's files, and the `message` to commit, which is `None` if the files must be rewritten."""
 
     files: tuple[FileCopy, ...] = ()
     message: CommitMessage | None = None

@@ -56,7 +56,9 @@ class BlobFile:
             footer = file.read_at(min(size, _FOOTER), max(size - _FOOTER, 0))
             length = int.from_bytes(footer[:4], "little", signed=True)
             if len(footer) == _FOOTER and is_later(footer[4], _VERSION):
-                raise UnsupportedVersionError(path, f"it is a blob file of version {footer[4]}, known is {_VERSION}")
+                raise UnsupportedVersionError(
+                    path, f"it is a blob file of version {footer[4]}, only {_VERSION} is supported"
+                )
             if len(footer) < _FOOTER or footer[4] != _VERSION or not 0 <= length <= size - _FOOTER:
                 raise CorruptFileError(path, "its footer is not the footer of a blob file of version 1")
             end = size - _FOOTER - length

@@ -99,7 +99,7 @@ def located(kind: pa.DataType, source: Source, starts: Numbers, sizes: Numbers, 
     if (heads["magic"] != (_MAP if is_map else _ARRAY)).any():
         raise ValueError("does not begin with the magic number of its type")
     if is_later(version := int(heads["version"].max(initial=_VERSION)), _VERSION):
-        raise UnknownVersionError(f"is of version {version}, known is {_VERSION}")
+        raise UnknownVersionError(f"is of version {version}, only {_VERSION} is supported")
     if (heads["version"] != _VERSION).any():
         raise ValueError(f"has another version than {_VERSION}")
     counts = heads["count"].astype(np.int64)
@@ -122,7 +122,7 @@ def located(kind: pa.DataType, source: Source, starts: Numbers, sizes: Numbers, 
     _check_lengths(lengths, np.repeat(first - begin, counts))
     totals = [_row_sums(of, bounds) for of in lengths]
     if (sum(totals) != first - begin).any():
-        raise ValueError("has elements of another size than its lengths say")
+        raise ValueError("has elements that do not have the lengths that it lists")
     stored = np.maximum(lengths[-1], 0)
     values = begin + (totals[0] if is_map else 0)
     before = np.cumsum(stored) - stored

@@ -67,9 +67,13 @@ def encode_vectors(
 def decode_vectors(path: str, data: bytes, metas: Iterable[DeletionVectorMeta]) -> dict[str, Positions]:
     """Decode the vectors in a whole index file, by data file. Raises `CorruptFileError` naming `path`."""
     if is_later(data[0] if data else 0, VERSION):
-        raise UnsupportedVersionError(path, f"it has deletion vectors of version {data[:1].hex()}, known is 01")
+        raise UnsupportedVersionError(
+            path, f"it has deletion vectors of version {data[:1].hex()}, only 01 is supported"
+        )
     if data[:1] != bytes([VERSION]):
-        raise CorruptFileError(path, f"it has deletion vectors of version {data[:1].hex() or 'none'}, known is 01")
+        raise CorruptFileError(
+            path, f"it has deletion vectors of version {data[:1].hex() or 'none'}, only 01 is supported"
+        )
     found = {}
     for meta in metas:
         start, end = byte_range(path, meta)

@@ -3,7 +3,8 @@
     "PFTIDX01" | version: int32 | size of the header: int32 (big endian) | header: JSON | the files of a Tantivy index
 
 The header has the names, offsets and sizes of the files, and the number of texts. Each file but the JSON files ends
-with its checksum. All checksums are compared before native code reads a file: it may not end on damaged bytes.
+with its checksum. All checksums are compared before native code reads a file, because damaged bytes could make it crash
+or run forever.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 @dataclass(frozen=True)
 class TextQuery:
     """A search in a column of texts: a query in the library's JSON, and the number of rows to return. `settings` are
-    for an index of rows that have none."""
+    the settings of the index that is made for rows without one.
+    """
 
     column: str
     text: str
@@ -178,7 +180,7 @@ class _Bytes:
 
 
 def _opened(kind: Any, argument: object) -> Any:
-    """Return an object of the library. If its creation fails, the object has the member that the library frees then."""
+    """Return an object of the library. If its creation fails, give it the member that the library then frees."""
     made = kind.__new__(kind)
     made._ptr = None
     made.__init__(argument)

@@ -23,7 +23,8 @@ _MOST_HELD = 2**25  # bytes of all files that are in memory, but not open
 
 
 class FilesAhead(DelegatingFileIO):
-    """`inner`, for a reader that opens `files` in about this order; each is a path and a size in bytes.
+    """The storage `inner`, for a reader that opens `files` in about this order. Each file is a path and a size in
+    bytes.
 
     If a file cannot be read ahead, or has another size, the reader opens it itself and gets the error.
     """
@@ -59,7 +60,8 @@ class FilesAhead(DelegatingFileIO):
 
 
 class FileAhead(DelegatingFileIO):
-    """`inner`, for a reader that opens one file several times. A small file on a remote storage is requested once, now.
+    """The storage `inner`, for a reader that opens one file several times. A small remote file is requested only once,
+    when this object is made.
 
     If it cannot be read, or has another size, the reader opens it itself and gets the error.
     """

@@ -90,7 +90,7 @@ def _parent(root: str, path: str) -> Iterator[tuple[int, str]]:
     """Yield a descriptor of the folder that contains `path`, and the name of `path` in it."""
     *folders, name = path.removeprefix(f"{root}/").split("/")
     if not path.startswith(f"{root}/") or {"", ".", ".."} & {*folders, name}:
-        raise StorageError(f"Cannot delete {path}: it is not below {root}, and stays.")
+        raise StorageError(f"Cannot delete {path}: it is not below {root}. It is left as it is.")
     descriptor = os.open(root, _OPEN)
     try:
         for number, folder in enumerate(folders):

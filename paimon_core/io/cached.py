@@ -49,7 +49,7 @@ _KINDS = {kind: re.compile(rf".*(?:{text})", re.DOTALL) for kind, text in _NAMES
 
 @dataclass(frozen=True)
 class CachedFileIO(DelegatingFileIO):
-    """`inner`, with a cache of the immutable files of some kinds."""
+    """The storage `inner`, with a cache of its immutable files of some kinds."""
 
     inner: ObjectStoreFileIO
     cache: DiskCache

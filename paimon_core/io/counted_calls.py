@@ -11,7 +11,9 @@ from paimon_core.tracing import span
 
 @contextmanager
 def counted_call(metrics: Metrics, scheme: str, action: str) -> Iterator[None]:
-    """Count the block as a call of a storage, and record its span. `action` is one of few words, without a path."""
+    """Count the block as a call of a storage, and record its span. `action` is a short name from a small set, without a
+    path.
+    """
     metrics.add(STORAGE_CALLS, scheme=scheme, operation=action)
     with span("request", scheme=scheme, operation=action):
         try:

@@ -1,7 +1,7 @@
 """A cache of file contents on the local disk: bounded, and shared by the processes of one user.
 
     FOLDER/paimon-sql-UID/key       32 random bytes: names of entries show nothing about paths and keys of a storage
-    FOLDER/paimon-sql-UID/used      the bytes of all entries, at least; a process locks it to add entries
+    FOLDER/paimon-sql-UID/used      at least the bytes of all entries; a process locks this file to add entries
     FOLDER/paimon-sql-UID/ab/NAME   an entry: a checksum of its name and content, and the content
 
 A process may be killed at any moment, and files may be damaged. So an entry is written to a temporary file and renamed,

@@ -234,7 +234,7 @@ def delete_each_below(io: FileIO, root: str, paths: Iterable[str]) -> dict[str, 
 
 
 def read_each_range(io: FileIO, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-    """Do as `read_ranges`, with one open file and one part after another."""
+    """Read parts of a file as `read_ranges` does, one after another, with the file opened once."""
     with storage_errors("read", path), io.open_input(path) as file:
         return [whole_part(path, file.read_at(length, offset), offset, length) for offset, length in ranges]
 
@@ -270,7 +270,9 @@ def too_large(path: str, most: int) -> UnfamiliarFormError:
 
 @contextmanager
 def writing_errors(action: str, path: str) -> Iterator[None]:
-    """Do as `storage_errors`, for a call that creates a file. A missing folder raises `FolderMissingError`."""
+    """Raise errors as `storage_errors` does, for a call that creates a file. A missing folder raises
+    `FolderMissingError`.
+    """
     try:
         with storage_errors(action, path):
             yield

@@ -96,7 +96,8 @@ def _made(call: Callable[[], T]) -> T:
 
 
 def in_background(items: Iterator[T], pool: Executor) -> Iterator[T]:
-    """Return the items in order. A thread of the pool makes one ahead; it begins the first one at once.
+    """Return the items in order. A thread of the pool computes the next item ahead, and begins with the first one at
+    once.
 
     If the caller does not take all of them, it must shut the pool down before it closes `items`."""
     first = pool.submit(copy_context().run, lambda: next(items, None))
@@ -125,7 +126,7 @@ def outcome_of(call: Callable[[], T]) -> Callable[[], T]:
 
 
 def delete_side_by_side(io: FileIO, root: str, paths: Sequence[str]) -> dict[str, OSError]:
-    """Do as `FileIO.delete_many_below`, on a storage that deletes one file per request."""
+    """Delete files as `FileIO.delete_many_below` does, on a storage that deletes one file per request."""
     each = max(1, min(_MOST_EACH, -(-len(paths) // io.requests_at_once)))
     batches = [paths[i : i + each] for i in range(0, len(paths), each)]
     errors: dict[str, OSError] = {}

@@ -43,7 +43,7 @@ class RecordExpiry:
 
 
 def check_time_column(options: TableOptions, columns: Mapping[str, DataField]) -> None:
-    """Raise `InvalidOptionError` if rows expire by a column that does not exist, or that cannot have their times."""
+    """Raise `InvalidOptionError` if rows expire by a column that does not exist, or that has a type without times."""
     name = options[RECORD_TIME_FIELD]
     if options[RECORD_EXPIRE_TIME] is not None and not name:
         raise InvalidOptionError(

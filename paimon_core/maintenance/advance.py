@@ -99,9 +99,9 @@ def _missing(source: TableStore, target: TableStore, latest: Snapshot | None) ->
     found = list_snapshots(source)
     if found and found[0].id > max(_number(latest), 1):
         raise SnapshotNotFoundError(
-            f"Snapshots of {source.name} before {found[0].id} have expired, and {target.name} ends with snapshot "
-            f"{_number(latest)}: the later ones cannot be published one after the other. If no other "
-            "session writes the table, CALL sys.fast_forward replaces the table's history by the branch's."
+            f"{source.name} cannot be published: its snapshots before {found[0].id} have expired, and {target.name} "
+            f"has only the snapshots up to {_number(latest)}. If no other session writes the table, call "
+            "sys.fast_forward, which replaces the table's history with the branch's history."
         )
     if not _is_part(source, latest):
         raise _moved(source, target)
@@ -166,8 +166,9 @@ def _check_source(source: TableStore, target: TableStore, published: Sequence[Sn
     last = published[-1].id
     if any(n > last for n in snapshot_ids(target)):
         raise CommitUnknownError(
-            f"{source.name} lost snapshots while they were published, and another writer has built on snapshot {last} "
-            f"of {target.name}, so they stay. Check whether the table can be read, or roll it back."
+            f"Snapshots of {source.name} were removed while they were published to {target.name}. Another writer has "
+            f"built on its snapshot {last}, so the published snapshots stay. Check whether the table can be read. If "
+            "not, roll it back."
         )
     for snapshot in reversed(published):
         if find_snapshot(target, snapshot.id) == snapshot:
@@ -186,7 +187,7 @@ def _moved(source: TableStore, target: TableStore) -> CommitConflictError:
     later = (n for n in ids if n >= min(known, default=0))
     first = next((n for n in later if find_snapshot(source, n) != find_snapshot(target, n)), ids[-1])
     return CommitConflictError(
-        f"Table {target.name} has moved since {source.name} was made from it: {source.name} lacks its snapshots "
+        f"Table {target.name} has new snapshots since {source.name} was created from it: {source.name} lacks snapshots "
         f"{first} to {ids[-1]}. Nothing was published, and no commit is lost. {_advice(target)}"
     )
 

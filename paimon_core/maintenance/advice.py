@@ -96,9 +96,9 @@ class Figures:
     `files` are the live data files of the latest snapshot, as `live_table` returns them. `target_size` is the size in
     bytes at which a data file ends. `deleted` rows of the files are marked by deletion vectors. `waiting` are the files
     of postponed buckets, which queries do not see yet. `expires`: an expiry would remove a snapshot. `holder` is the
-    consumer without which it would. `orphans` are the number and the bytes of files that no version needs, None if
-    they were not searched for. `unindexed` are the filters that this process has seen on columns that could have a file
-    index and have none. `has_partitions`: the table has partition columns.
+    consumer that keeps an expiry from removing snapshots. `orphans` are the number and the bytes of files that no
+    version needs, None if they were not searched for. `unindexed` are the filters that this process has seen on columns
+    that could have a file index and have none. `has_partitions`: the table has partition columns.
     """
 
     options: TableOptions
@@ -205,13 +205,13 @@ def _misspelled_options(figures: Figures) -> Iterator[Advice]:
         if near:
             yield Advice(
                 f"option '{key}' is not an option of Paimon",
-                f"it does nothing; '{near[0]}' is one",
+                f"it does nothing; did you mean '{near[0]}'?",
                 _unset(key),
             )
 
 
 def _without_fields(text: str) -> str:
-    """Return a text for a statement of an advice, in which braces stay braces."""
+    """Escape the braces in a text that becomes a part of an advice's statement."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
@@ -320,7 +320,7 @@ def _options_without_effect(figures: Figures) -> Iterator[Advice]:
         yield Advice(f"option '{key}' has no effect on this table", reason, _unset(key))
     for key, kind in unread_indexes(figures.traits, bool(indexed_names(figures.options))):
         yield Advice(
-            f"writers build {kind}, and '{key}' = 'false' lets no scan read them",
+            f"writers build {kind}, and '{key}' = 'false' keeps scans from reading them",
             "building them takes time and space, and scans read the files that they would skip",
             _unset(key),
         )

@@ -58,9 +58,9 @@ def check_takes_files(source: TableStore, target: TableStore) -> None:
 
 
 def adopt_schemas(source: TableStore, snapshot: Snapshot | None, target: TableStore) -> dict[int, int]:
-    """Return for each schema of the files of `source` the schema of the target.
-
-    Versions that the target lacks are inserted before its latest version."""
+    """Map each schema of the files of `source` to a schema of the target. Schemas that the target lacks are inserted
+    before its latest version.
+    """
     needed = {e.file.schema_id for e in live_files(source, snapshot).values()}
     theirs = list_schemas(target)
     last, ids, count_from = theirs[-1], {_columns(s): s.id for s in theirs}, theirs[-1].id

@@ -94,8 +94,8 @@ def release(
 
 
 def _beside(io: FileIO, read: Callable[[], T], remove: Callable[[], None]) -> Callable[[], T]:
-    """Read the files that the removed versions need, and remove the versions; on a remote storage at once. Return the
-    outcome of `read`.
+    """Read the files that the removed versions need, and remove the versions; on a remote storage both at the same
+    time. Return the outcome of `read`.
 
     Raises the errors of `remove`, and on a local disk the errors of `read` before it."""
     if io.requests_at_once < 2:

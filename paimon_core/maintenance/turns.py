@@ -109,7 +109,8 @@ class _Turn:
             self.store.io.write_bytes(self.path, b"")
         except (StorageError, FileNotFoundError) as error:
             _LOG.warning(
-                "Upkeep of table %s can go on in ten minutes only: %s",
+                "The next upkeep of table %s must wait up to ten minutes, because the end of this one was not "
+                "recorded: %s",
                 self.store.name,
                 error,
                 extra=self.store.log_fields(),

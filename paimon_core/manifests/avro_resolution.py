@@ -126,7 +126,7 @@ class _Resolver:
         return plain, convert
 
     def _value(self, wanted: Any, avro: AvroType, place: _Place) -> Resolved:
-        """Resolve a type against a `Record` or an Avro type of ours.
+        """Resolve a type against the wanted type, a `Record` or an Avro type.
 
         A union is resolved by the branches that can be resolved.
         """

@@ -66,7 +66,9 @@ FILE_SUFFIX_COMPRESSION = Option(
     "file.suffix.include.compression", boolean, False, "Add the codec to the names of files."
 )
 MANIFEST_SORT_ENABLED = Option("manifest-sort.enabled", boolean, False, "Sort merged manifests by partition.")
-MANIFEST_SORT_SIZE = Option("manifest-sort.max-rewrite-size", memory_size, 256 * 2**20, "Bytes of manifests to sort.")
+MANIFEST_SORT_SIZE = Option(
+    "manifest-sort.max-rewrite-size", memory_size, 256 * 2**20, "Most bytes of manifests that one commit sorts."
+)
 MANIFEST_SORT_FIELD = Option(
     "manifest-sort.partition-field", str.strip, "", 'Partition column to sort by; "": the first.'
 )
@@ -76,9 +78,14 @@ MANIFEST_DELETE_DROP_STATS = Option(
 )
 MANIFEST_FORMAT = Option("manifest.format", str.lower, "avro", "Format of manifests.")
 MANIFEST_FULL_COMPACTION_SIZE = Option(
-    "manifest.full-compaction-threshold-size", memory_size, 16 * 2**20, "Size of small manifests that rewrites all."
+    "manifest.full-compaction-threshold-size",
+    memory_size,
+    16 * 2**20,
+    "Size of small manifests from which a commit rewrites all manifests.",
 )
-MANIFEST_MERGE_MIN_COUNT = Option("manifest.merge-min-count", integer, 30, "Small manifests that are merged.")
+MANIFEST_MERGE_MIN_COUNT = Option(
+    "manifest.merge-min-count", integer, 30, "Number of small manifests that starts a merge."
+)
 MANIFEST_TARGET_FILE_SIZE = Option("manifest.target-file-size", memory_size, 8 * 2**20, "Size of merged manifests.")
 STATS_DENSE_STORE = Option("metadata.stats-dense-store", boolean, True, "Store no empty statistics.")
 STATS_KEEP_FIRST_N = Option(
@@ -99,7 +106,10 @@ VARIANT_INFERENCE = Option(
 )
 VARIANT_INFERENCE_DEPTH = Option("variant.shredding.maxSchemaDepth", integer, 50, "Levels of inferred parts.")
 VARIANT_INFERENCE_ROWS = Option(
-    "variant.shredding.maxInferBufferRow", integer, 4096, "First rows of a file to look at."
+    "variant.shredding.maxInferBufferRow",
+    integer,
+    4096,
+    "Number of first rows of a file from which the parts are inferred.",
 )
 VARIANT_INFERENCE_SHARE = Option(
     "variant.shredding.minFieldCardinalityRatio", decimal_number, 0.1, "Share of the rows that have an inferred part."

@@ -19,7 +19,9 @@ from paimon_core.options.option import (
 DYNAMIC, POSTPONED = -1, -2  # values of `bucket`
 
 ADD_BEFORE_PARTITION = Option("add-column-before-partition", boolean, False, "Add columns before partition columns.")
-NO_NULL_TO_NOT_NULL = Option("alter-column-null-to-not-null.disabled", boolean, True, "Refuse NULL to NOT NULL.")
+NO_NULL_TO_NOT_NULL = Option(
+    "alter-column-null-to-not-null.disabled", boolean, True, "Refuse to change nullable columns to NOT NULL."
+)
 BLOB_AS_DESCRIPTOR = Option("blob-as-descriptor", boolean, False, "Read descriptors of BLOB values, not the values.")
 BLOB_DESCRIPTOR_FIELD = Option(
     "blob-descriptor-field",

@@ -150,7 +150,7 @@ def share(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """A parser of the same numbers from `least` on; `meant` describes a valid number."""
+    """A parser that refuses numbers below `least`; `meant` describes a valid number in the error."""
 
     parse: Callable[[str], int]
     least: int
@@ -163,7 +163,7 @@ class AtLeast:
 
 
 def at_least(parse: Callable[[str], int], least: int, meant: str) -> Callable[[str], int]:
-    """Return a parser of the same numbers from `least` on; `meant` describes a valid number."""
+    """Return a parser that refuses numbers below `least`; `meant` describes a valid number in the error."""
     return AtLeast(parse, least, meant)
 
 
@@ -185,7 +185,7 @@ def one_of(*values: str) -> Callable[[str], str]:
 
 
 def optional(parse: Callable[[str], _T]) -> Callable[[str], _T | None]:
-    """Return the same parser, for an option with the default `None`."""
+    """Return a parser of the same values, for an option with the default `None`."""
     return parse
 
 
@@ -204,7 +204,7 @@ NO_LEVELS: Mapping[int, str] = {}
 
 
 class Change(Enum):
-    """The time until ALTER TABLE, or one use of a table, may change the value of an option."""
+    """When the value of an option may change, by ALTER TABLE or for one use of a table."""
 
     FREE = "always"
     ONE_WAY = "from false to true only"

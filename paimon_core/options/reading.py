@@ -75,7 +75,12 @@ SCAN_TIMESTAMP_MILLIS = Option(
 SCAN_WATERMARK = Option(
     "scan.watermark", long_integer, 0, "Read the first snapshot of this watermark or a later one, ms."
 )
-SPLIT_OPEN_FILE_COST = Option("source.split.open-file-cost", memory_size, 4 * 2**20, "Least weight of a file.")
+SPLIT_OPEN_FILE_COST = Option(
+    "source.split.open-file-cost",
+    memory_size,
+    4 * 2**20,
+    "Bytes that a file counts as at least when splits are packed.",
+)
 SPLIT_TARGET_SIZE = Option("source.split.target-size", memory_size, 128 * 2**20, "Bytes a read task should have.")
 STREAMING_READ_APPEND_OVERWRITE = Option(
     "streaming-read-append-overwrite", boolean, False, "As streaming-read-overwrite, without a primary key."
@@ -83,7 +88,9 @@ STREAMING_READ_APPEND_OVERWRITE = Option(
 STREAMING_READ_OVERWRITE = Option(
     "streaming-read-overwrite", boolean, False, "Streams also read snapshots that overwrite rows."
 )
-STREAMING_READ_DELAY = Option("streaming.read.snapshot.delay", optional(duration), None, "Streams read this late, ms.")
+STREAMING_READ_DELAY = Option(
+    "streaming.read.snapshot.delay", optional(duration), None, "How long streams wait before they read a snapshot, ms."
+)
 READ_SEQUENCE_NUMBER = Option(
     "table-read.sequence-number.enabled", boolean, False, "Show sequence numbers in $audit_log and $binlog."
 )

@@ -139,7 +139,7 @@ class EvolvedChangesWriter:
         if not self._buffer:
             return
         if self._path in self._finished:
-            raise InvalidDataError(f"Changes of the rows of {self._path} are not next to each other.")
+            raise InvalidDataError(f"The changes of rows of file {self._path} do not come one after the other.")
         self._finished.add(self._path)
         (partition, bucket), rows = self._ranges.find(self._path)
         files = _write_columns(self._store, self._store.bucket_dir(partition, bucket), rows, self._changes())

@@ -116,8 +116,9 @@ class RowLevelStatement:
         return _Prepared(list(rewrites.kept), self._run(rewrite_job(store, rewrites.tasks)), list(rewrites.joined))
 
     def _patch_job(self, patches: Sequence[Patch], columns: tuple[str, ...]) -> Job[PatchTask, WriteResult]:
-        """Return the job that applies the patches. The planned version saves a request for the latest one: the commit
-        finds files that others have replaced since. If the planned version has expired, its files may still be live.
+        """Return the job that applies the patches. The job reads the planned version, which saves a request for the
+        latest one: the commit notices files that others have replaced since. Even if the planned version has expired,
+        its files may still be live.
         """
         store = self.table.store
         if self.table.planned is not None:

@@ -191,7 +191,7 @@ class _Other:
         check_seen_whole(other)
         if other.has_primary_key or not other.options[DATA_EVOLUTION]:
             raise UnsupportedFeatureError(
-                f"A blob view names table {other.name}, and its rows have no ids: views are of tables with "
+                f"A blob view refers to table {other.name}, which has no row ids: views can only refer to tables with "
                 f"'{DATA_EVOLUTION.key}' = 'true'."
             )
         versions = tuple(plan_scan(other, snapshot).splits for snapshot in _versions(other, moment))

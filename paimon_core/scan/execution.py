@@ -89,7 +89,7 @@ def choose_execution(
     opens_hdfs: bool = True,
     hadoop: HadoopReader | None = None,
 ) -> Execution:
-    """Choose the way to make the rows.
+    """Choose how the rows are read.
 
     `is_answered`: metadata has the values of all requested aggregates. `opens_unicode`: the engine opens paths that are
     not ASCII. `opens_hdfs`: the engine reaches the same HDFS as we do. `hadoop`: the engine opens objects by Hadoop's

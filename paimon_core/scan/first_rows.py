@@ -15,8 +15,8 @@ from paimon_core.store.table_store import TableStore
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The rows that a task reads of its split: the first `count`, and with a `column` the following rows with the last
-    value of this column, by which the rows ascend.
+    """The rows that a task reads of its split: the first `count` rows. If the rows ascend by a `column`, the task also
+    reads the following rows that have the value of the last one in this column.
     """
 
     count: int

@@ -28,9 +28,9 @@ Located = tuple[str, DataFileMeta]
 
 
 def engines_read_alike(store: TableStore, splits: Iterable[DataSplit], fields: Sequence[DataField]) -> bool:
-    """Return whether every file of the splits has the columns `fields` as an engine expects them.
-
-    All are Parquet files."""
+    """Return whether every file of the splits has the columns `fields` as an engine expects them. The files must be
+    Parquet files.
+    """
     files = [(data_file_path(s.bucket_dir, f), f) for s in splits for f in s.files]
     judged: dict[int, tuple[Shape, bool]] = {}  # keeps the shape alive, so that its id stays unique
 

@@ -83,7 +83,8 @@ def has_sql_order(field: DataField) -> bool:
 
 
 def key_order(store: TableStore, splits: Iterable[DataSplit], columns: Collection[str]) -> tuple[str, ...]:
-    """Return the columns by which the rows of every split ascend, of those that are read; none if they may not.
+    """Return the columns of a read by which the rows of every split are sorted, in ascending order; none if rows may
+    have another order.
 
     These are the first columns of the primary key. Values that SQL orders otherwise, such as -0.0 and 0.0, end the
     list. Files of an older schema may have keys of other types, so they have no known order.
@@ -169,8 +170,8 @@ def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
 def least_rows(store: TableStore, split: DataSplit) -> int:
     """Return a number of rows that the result of a split has at least.
 
-    A merge leaves one row of each key, unless a row that deletes is the newest. So of files that share keys, the sorted
-    run with the most rows leaves as many, less the rows that delete.
+    A merge leaves one row of each key, unless the newest row is a delete. So files that share keys leave at least as
+    many rows as their largest sorted run has, less the deletes.
     """
     if split.result_count is not None:
         return split.result_count

@@ -92,8 +92,8 @@ def spread(splits: Iterable[DataSplit], tasks: int, least: int = _LEAST_SHARE) -
 
 
 def whole_buckets(splits: Iterable[DataSplit], tasks: int) -> list[DataSplit]:
-    """Put the plain splits of each bucket together, in their order. Return the splits as they are if a bucket has more
-    than twice what a task reads if `tasks` read them together.
+    """Put the plain splits of each bucket together, in their order. Return the splits unchanged if a bucket is more
+    than twice as large as one task's share.
     """
     known = list(splits)
     by_bucket: dict[tuple[bytes, int], list[DataSplit]] = {}

@@ -63,8 +63,8 @@ def indexed_search(store: TableStore, plan: Plan, query: VectorQuery) -> Indexed
 def search_file(store: TableStore, query: VectorQuery, rows: Rows, has_condition: bool, probe: IndexProbe) -> FoundIds:
     """Return the nearest rows that a file of an index covers.
 
-    `rows` yields columns of the rows of a split that satisfy the condition of the search, if it has one. Where the file
-    has another metric, or its library is missing, or the search asks to refine, vectors are compared. Raises
+    `rows` yields columns of the rows of a split that satisfy the condition of the search, if it has one. If the file
+    has another metric, its library is missing, or the search refines its result, vectors are compared. Raises
     `CorruptFileError`, `DataFileMissingError`, `StorageError`, `InvalidDataError`.
     """
     start, end = probe.span

@@ -1,9 +1,10 @@
 """The schema inside an Avro file, as a value with each name replaced by its type.
 
 A file contains the schema it was written with, and this schema decodes it. It may be hostile. A type that contains
-itself could exhaust the stack, and an array of items without bytes the memory. So could records that repeat others by
-name: 30 records, each with the record before twice, make a billion values without bytes. So recursive types are
-refused, and names may repeat at most `_MOST_REPEATED` types. Source: Avro specification, "Schema Declaration", "Names".
+itself could exhaust the stack, and an array of items without bytes the memory. Records that use other records by name
+could do the same: 30 records, each with two fields of the record before, make a billion values without bytes. So
+recursive types are refused, and names may repeat at most `_MOST_REPEATED` types. Source: Avro specification, "Schema
+Declaration", "Names".
 """
 
 from __future__ import annotations

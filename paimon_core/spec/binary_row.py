@@ -219,7 +219,8 @@ def _decode_value(data_type: DataType, body: bytes, at: int, types: Sequence[Dat
             raise UnfamiliarFormError(
                 "<manifest>",
                 f"a value of type {data_type} in a key or partition is cut to milliseconds of an unknown time zone",
-                "copy the rows by the program that wrote them into a table whose keys and partitions are TIMESTAMP(3)",
+                "with the program that wrote them, copy the rows into a table with keys and partitions of type "
+                "TIMESTAMP(3)",
                 "pypaimon 1.3",
             )
         nanos, offset = struct.unpack_from("<ii", body, at)

@@ -1,8 +1,8 @@
 """Convert frozen values to Avro records and JSON, and back. A list of columns per record drives all conversions.
 
-Manifests and manifest lists are files of Avro records (`manifests.record_files`), each of which starts with `_VERSION`.
-Readers find columns by name, and return `None` for a nullable column that an older writer did not have. A record
-without another column is refused, as in Java (`FieldReaderFactory.RowReader` returns NULL, which the serializers
+Manifests and manifest lists are files of Avro records (`manifests.record_files`), and each record starts with
+`_VERSION`. Readers find columns by name, and return `None` for a nullable column that an older writer did not have. A
+record without another column is refused, as in Java (`FieldReaderFactory.RowReader` returns NULL, which the serializers
 refuse).
 """
 

@@ -79,7 +79,7 @@ class MetadataCache:
 
     @cached_property
     def earliest_numbers(self) -> TableValues[int]:
-        """The tables with a hint at the earliest version, and a number that the hint has had."""
+        """For each table with a hint at the earliest version: a number that the hint has had."""
         return TableValues()
 
     @cached_property
@@ -99,7 +99,9 @@ class MetadataCache:
 
     @cached_property
     def oldest_versions(self) -> TableValues[tuple[int, int]]:
-        """The earliest version, and the time of the next version in epoch milliseconds, when nothing had expired."""
+        """For each table without expired versions when it was read: the earliest version, and the time of the next
+        version in epoch milliseconds.
+        """
         return TableValues()
 
     def __reduce__(self) -> tuple[type[MetadataCache], tuple[int, int]]:

@@ -79,7 +79,7 @@ def check_readable(store: TableStore) -> None:
 
 
 def check_merging(store: TableStore, verb: str) -> None:
-    """Raises `InvalidOptionError` if an option for the rows of a key has an unknown value. `verb` is for the error.
+    """Raise `InvalidOptionError` if an option for the rows of a key has an unknown value. `verb` is for the error.
 
     Only reads and writers of rows need these options: a commit of files, such as a copy of a table, does not.
     """
@@ -139,7 +139,7 @@ def function_of(column: str, options: TableOptions) -> str | None:
 
 
 def check_packs(schema: TableSchema, options: TableOptions) -> None:
-    """Raise `InvalidOptionError` if the options of a table with a primary key do not go with its BLOB columns."""
+    """Raise `InvalidOptionError` if options of a table with a primary key cannot be combined with its BLOB columns."""
     blobs = [field for field in schema.fields if schema.primary_keys and holds_blobs(field.type)]
     for field in blobs if blobs and options[MERGE_ENGINE] == "partial-update" else ():
         function = function_of(field.name, options)
@@ -160,9 +160,9 @@ def check_packs(schema: TableSchema, options: TableOptions) -> None:
     }
     for setting in (s for s, is_wrong in wrong.items() if is_wrong):
         raise InvalidOptionError(
-            f"Column {packed[0]!r} is a BLOB. In a table with a primary key, BLOBs do not go with {setting}: merge "
-            f"engines {', '.join(_ENGINES_WITH_PACKS)} without a changelog producer, external paths and "
-            f"'{PK_CLUSTERING_OVERRIDE.key}' have BLOBs. Change the option, or make the column plain BINARY."
+            f"Column {packed[0]!r} is a BLOB, and BLOBs of a table with a primary key do not support {setting}. They "
+            f"need one of the merge engines {', '.join(_ENGINES_WITH_PACKS)}, no changelog producer, no external "
+            f"paths and no '{PK_CLUSTERING_OVERRIDE.key}'. Change the option, or make the column BINARY."
         )
 
 

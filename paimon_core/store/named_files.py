@@ -1,4 +1,4 @@
-"""Add what a table knows of a file to errors about it: the table's name, and the commit that wrote the file.
+"""Add two facts to errors about a file: the table's name, and the commit that wrote the file.
 
 Metadata and data files do not contain the name of their writer, except for the footers of Parquet and ORC files. The
 snapshots do: each names its files directly, or by its manifests. The search reads them only after an error, and ends

@@ -34,8 +34,8 @@ def latest_schema(io: FileIO, root: str, cache: MetadataCache | None = None) -> 
     """The latest schema, or None if the table does not exist.
 
     A table may be dropped and created again by its old name, with another schema of the same number. So `cache` keeps a
-    schema by the tag of the bytes that were read, and each call lists the files. The tag in the list may be the tag of
-    an earlier file, and return with it: after two renames, the first table has its name and its tags again.
+    schema by the tag of the bytes that were read, and each call lists the files. The tag in the list may also be the
+    tag of an earlier file: after two renames, the first table has its name again, with its files and their tags.
     """
     first = None
     if cache is None or cache.tagged_schemas.get(root) is not None or io.requests_at_once < 2:

@@ -56,8 +56,8 @@ def latest_for_commit(store: TableStore) -> Snapshot | None:
     """Return the newest version like `latest_snapshot`, as the base of a commit. If the session knows the version, its
     three reads are parallel.
 
-    So the version may be read before the next number is looked at, and both may have expired in between. A writer that
-    pauses after `latest_snapshot` meets the same. It finds after its publish that its base is gone
+    So the version may be read before the next number is looked at, and both may have expired in between. The same can
+    happen to a writer that pauses after `latest_snapshot`: after its publish, it finds that its base is gone
     (`commit/withdraw.py`).
     """
     known = store.cache.latest_numbers.get(store.paths.version_root)

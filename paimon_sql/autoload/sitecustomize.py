@@ -20,7 +20,7 @@ from typing import Any
 _MODULE = "pyspark.sql.session"
 _INSTALLED = "_is_installed_by_paimon_sql"
 _NO_CATALOG = (
-    "paimon-sql run: the settings of this session name no Paimon catalog. Give one in front of the program, as -c "
+    "paimon-sql run: the settings of this session name no Paimon catalog. Configure one: before the program, as -c "
     "spark.sql.catalog.paimon=paimon_sql.SparkCatalog -c spark.sql.catalog.paimon.warehouse=DIR, in "
     "spark-defaults.conf, or in the program.\n"
 )

@@ -84,7 +84,7 @@ def _installed_pyspark() -> str | None:
 
 
 def _leave_terminal() -> None:
-    """Keep Ctrl-C and hang-ups for the driver, which decides what ends."""
+    """Ignore Ctrl-C, and leave the terminal: the driver decides when this process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "setsid") and os.getpid() != os.getpgrp():
         os.setsid()

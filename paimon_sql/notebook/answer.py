@@ -38,7 +38,7 @@ class CellAnswer:
     result: Result
     has_more: bool
     seconds: float
-    hint: str = "--limit N shows N, 'name <<' names them all as a DataFrame"
+    hint: str = "--limit N shows N rows; 'name <<' stores all of them as the DataFrame `name`"
 
     def __repr__(self) -> str:
         return f"{table(self._shown())}({self._footer()})"

@@ -1,6 +1,6 @@
 """SVG as text: shapes, labels, and one style for light and dark pages.
 
-Colours differ in lightness as well as in hue, and what an operation takes has an outline, so that everyone can
+Colours differ in lightness as well as in hue, and files that an operation takes have an outline, so that everyone can
 distinguish them, also in print. Texts are escaped: names and comments may contain markup of other users.
 """
 

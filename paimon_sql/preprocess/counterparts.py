@@ -62,7 +62,7 @@ class Counterpart:
     advice, with the fields of `values` and these: `{table}`, the table's name in SQL, `{snapshots}`, `{files}` and
     `{audit_log}`, the names of its system tables, `{name}`, its name as a string for procedures, and `{call}`, CALL
     with the namespace of procedures. `parsed_as` is set if Spark reports no syntax error: it is the table that Spark
-    takes the statement to be about, "" for none.
+    finds in the statement, "" for none.
     """
 
     statement: str
@@ -318,7 +318,7 @@ def _drop_feature(cursor: Cursor) -> Counterpart | None:
     table = cursor.take_parts()
     if not cursor.take("DROP", "FEATURE"):
         return None
-    return Counterpart("DROP FEATURE", DELTA, table, "there is nothing to drop: its options are its features")
+    return Counterpart("DROP FEATURE", DELTA, table, "leave it out: a Paimon table's features are its options")
 
 
 # -- Iceberg ---------------------------------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ def _write_order(cursor: Cursor) -> Counterpart | None:
             "WRITE UNORDERED", ICEBERG, table, "write ALTER TABLE {table} UNSET TBLPROPERTIES ('clustering.columns')"
         )
     if cursor.take("DISTRIBUTED", "BY", "PARTITION") and cursor.at_end():
-        return Counterpart("WRITE DISTRIBUTED BY", ICEBERG, table, "there is nothing to write: writes are distributed")
+        return Counterpart("WRITE DISTRIBUTED BY", ICEBERG, table, "leave it out: writes are distributed anyway")
     cursor.take("LOCALLY")
     first = cursor.index + 2
     if not cursor.take("ORDERED", "BY"):

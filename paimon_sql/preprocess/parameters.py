@@ -45,8 +45,9 @@ def with_values(text: str, found: Sequence[tuple[int, int]], values: Sequence[st
 
 
 def needs_values(text: str, found: Sequence[tuple[int, int]], preprocess: Preprocess) -> bool:
-    """Return whether a statement with parameters is one that only Paimon has, or a script with more of these than
-    without values. `preprocess` may raise `PreprocessError`.
+    """Return whether the parameters of a statement must get their values before it is parsed: a statement that only
+    Paimon has, or a script in which more such statements are found once the parameters have values. `preprocess` may
+    raise `PreprocessError`.
     """
     try:
         plain = preprocess(text)

@@ -26,7 +26,7 @@ _Class = TypeVar("_Class")
 
 @dataclass(frozen=True, slots=True)
 class ArgumentType:
-    """A type of arguments: what an error asks for, and whether a value has the type."""
+    """A type of arguments: its description in errors, and a check of values."""
 
     wanted: str
     fits: Callable[[Any], bool]
@@ -111,7 +111,7 @@ _UNCHECKED = frozenset(("Any", "object", "Clauses"))
 def checked(function: _Function) -> _Function:
     """Decorate a public function: a wrong type of an argument is a `TypeError` that says what to pass.
 
-    Texts that are not Unicode raise `InvalidDataError`. Annotations must be known here.
+    Texts that are not Unicode raise `InvalidDataError`. Annotations must be types that this module can compare.
     """
     code, types = function.__code__, function.__annotations__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

@@ -80,7 +80,9 @@ def condition_in(expression: pc.Expression, fields: Mapping[str, DataField], sch
 
 
 def positions_in(expression: pc.Expression) -> list[int]:
-    """Return the positions of columns in an expression, as in `pc.field(0)`. Texts in it may add others."""
+    """Return the positions of columns in an expression, as in `pc.field(0)`. A text in the expression that looks like a
+    position counts, too.
+    """
     return [int(number) for number in _POSITION.findall(str(expression))]
 
 

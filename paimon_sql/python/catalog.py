@@ -200,11 +200,11 @@ class PaimonCatalog:
 
         The query is one SELECT in DuckDB's SQL. It names tables as this catalog does; quote names with `$`, as in
         `shop."orders$audit_log"`. `FOR VERSION AS OF` and `FOR TIMESTAMP AS OF` after a table's name choose a version.
-        Columns and filters choose what is read. Files, and whatever changes data, are refused. Moments without a zone
-        are in the catalog's zone.
+        Only the columns and rows that the query needs are read. Queries of files, and statements that change data, are
+        refused. Moments without a zone are in the catalog's zone.
 
         Raises `InvalidOptionError` for a query that is not valid or fails, `UnsupportedFeatureError` for other
-        statements and if DuckDB is not installed, `TableNotFoundError`, and what a scan raises.
+        statements and if DuckDB is not installed, `TableNotFoundError`, and the errors of a scan.
         """
         with span("statement", kind="SELECT"):
             return run_query(self, query)

@@ -95,7 +95,7 @@ class ChangedRows:
 
     @staticmethod
     def of(table: Table) -> ChangedRows:
-        """Raises the errors of `RowChecks.of`."""
+        """Return an object that makes changes of a table. Raises the errors of `RowChecks.of`."""
         return ChangedRows(table, RowChecks.of(table), AssignedRows(table.store, {}))
 
     def in_place(self, rows: TableScan) -> Iterator[pa.RecordBatch]:

@@ -82,7 +82,7 @@ def _check(expression: pc.Expression, fields: Sequence[DataField]) -> None:
 
 
 def _used(expression: pc.Expression, fields: Sequence[DataField]) -> Sequence[DataField]:
-    """Return the columns to evaluate an expression on. Where it has positions of columns, these stay as they are."""
+    """Return the columns to evaluate an expression on. If it has positions of columns, these stay valid."""
     text = str(expression)
     known = [f for f in fields if f.name in text]  # the text has the names of all columns that the expression uses
     positions = positions_in(expression)

@@ -51,7 +51,7 @@ def following_options(store: TableStore, consumer: str | None, options: Mapping[
 
 
 class Follower(Iterator["ChangeBatch"]):
-    """Yields batches of changes: `PaimonTable.follow` makes one. Only one thread may ask for batches.
+    """Yields batches of changes: `PaimonTable.follow` makes one. Only one thread may request batches.
 
     `scan` has the columns and the condition. `wait` is how many seconds the follower waits for new changes; with 0 it
     ends at the version that is the latest when it begins.

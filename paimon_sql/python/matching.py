@@ -73,9 +73,10 @@ class Pairing:
         return Pairing(equal, (condition_of("and", *rest) if len(rest) > 1 else rest[0]) if rest else None, sides.zone)
 
     def requires_equal(self, column: Bound, value: Bound) -> bool:
-        """Return whether a column of the target has this value of the source in all pairs, when it is stored.
-
-        The value may lack the cast of the condition: storing it casts it to the column's type in the same way."""
+        """Return whether the condition makes this value of the source equal to the column of the target in all pairs.
+        The value may lack the cast of the condition: when it is stored, it is cast to the column's type in the same
+        way.
+        """
         equal = (e for e in self.equal if e.target == column and not e.takes_null)
         return any(value in (e.source, _uncast(e.source)) for e in equal)
 

@@ -73,7 +73,7 @@ class ParsedQuery:
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
     """The limits of a query: only its first `rows` are returned, it ends after some `seconds` or when `stop` is set,
-    and it has so much `memory`, spelled as in DuckDB, and no files for more.
+    and it may use at most `memory`, spelled as in DuckDB, and no files beyond that.
     """
 
     rows: int

@@ -1,4 +1,4 @@
-"""A scan of a table: a value that says which rows are read, and gives them as Arrow, pandas or Polars has them."""
+"""A scan of a table: a value that selects rows, and returns them as Arrow, pandas or Polars."""
 
 from __future__ import annotations
 
@@ -173,8 +173,8 @@ class TableScan:
         asked = text_query(self, column, query, k)
         if not self._is_indexed:
             raise UnsupportedFeatureError(
-                f"Table {self.table.name} cannot be searched for texts in this scan: it has changes or other rows than "
-                "a version, or the catalog shows its user a part of the rows. Scan a version of the table itself."
+                f"Table {self.table.name} cannot be searched for texts in this scan. A search needs all rows of one "
+                "version, not changes, and the permission to read all rows. Scan a version of the table itself."
             )
         has_condition = self._evaluated is not None
         return matching_rows(self, self._plan, self._reader, asked, self.columns, has_condition=has_condition)
@@ -345,8 +345,8 @@ def _permitted(scan: TableScan, latest: Table) -> TableScan:
     used = set(scan.columns) | (frozenset() if scan.condition is None else scan.condition.columns)
     if isinstance(scan.version, Increment) or used - own:
         raise UnsupportedFeatureError(
-            f"Table {table.name} cannot be read by its changes or with metadata columns: the catalog shows its user a "
-            "part of the rows, or columns masked. Scan columns of a version, or open the table as another user."
+            f"Table {table.name} cannot be read by its changes or with metadata columns: the catalog shows its user "
+            "only some of the rows, or masks columns. Scan columns of a version, or open the table as another user."
         )
     shown.check_version(table.name, latest.schema.fields, table.schema.fields)
     asked = replace(table, store=replace(table.store, rights=AskedRights()))

@@ -43,7 +43,7 @@ def vector_query(
 
 
 def text_query(scan: TableScan, column: str, query: str | Mapping[str, Any], k: int) -> TextQuery:
-    """Return the query of `TableScan.matching`. Raises as it does."""
+    """Return the query of `TableScan.matching`. Raises the errors of `TableScan.matching`."""
     field = _searched(scan, column)
     check_has_ids(scan.table.store, "search_text")
     try:
@@ -63,14 +63,14 @@ def _searched(scan: TableScan, column: str) -> DataField:
 
 
 def compared_rows(scan: TableScan, query: VectorQuery, asked: Sequence[str]) -> pa.Table:
-    """Return the asked columns of the nearest rows of a scan, which has the column of the vectors, too."""
+    """Return the requested columns of the nearest rows of a scan, which also has the column of the vectors."""
     return nearest(scan.to_batches(), query, scan.schema).select([*asked, SEARCH_SCORE])
 
 
 def indexed_rows(
     scan: TableScan, plan: Plan, reader: RowReader, query: VectorQuery, asked: Sequence[str], *, has_condition: bool
 ) -> pa.Table:
-    """Return the asked columns of the nearest rows of a scan, by indexes where they cover the rows."""
+    """Return the requested columns of the nearest rows of a scan. Use indexes for the rows that they cover."""
     found = indexed_search(scan.table.store, plan, query)
     splits = list(spread(found.rest, pa.cpu_count()))
     compared = nearest(in_order(reader, splits, pa.cpu_count()), found.query, scan.schema)
@@ -89,7 +89,9 @@ def indexed_rows(
 def matching_rows(
     scan: TableScan, plan: Plan, reader: RowReader, query: TextQuery, asked: Sequence[str], *, has_condition: bool
 ) -> pa.Table:
-    """Return the asked columns of the rows with the texts that match best, by indexes where they cover the rows."""
+    """Return the requested columns of the rows with the texts that match best. Use indexes for the rows that they
+    cover.
+    """
     store, rows = scan.table.store, partial(_rows, scan, reader)
     found = route_search(store, plan, query)
     with ThreadPoolExecutor(pa.cpu_count()) as pool:
@@ -113,7 +115,7 @@ def _with_scores(
     ids: NDArray[np.int64],
     scores: Floats,
 ) -> pa.Table:
-    """Return the asked columns and the ids of rows, which splits have, with their scores."""
+    """Return the requested columns of the rows with these ids, with their scores. `splits` contain the rows."""
     names = [*(c for c in asked if c != ROW_ID), ROW_ID]
     batches = [b for split in splits for b in _rows(scan, reader, split, names)]
     return with_scores(pa.Table.from_batches(batches, replace(scan, columns=tuple(names)).schema), ids, scores)

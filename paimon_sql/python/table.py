@@ -138,7 +138,7 @@ class PaimonTable:
         options: Options | None = None,
         **choice: Unpack[VersionChoice],
     ) -> TableScan:
-        """Return a scan: a value that says which rows to read. Nothing is read before it is asked for rows.
+        """Return a scan: a value that says which rows to read. Nothing is read before rows are requested.
 
         `columns` are the columns of the result (default: all of the table; metadata columns such as
         `__paimon_file_path` only if they are named). `where` is a condition: SQL, as Spark reads it in ANSI mode, or an
@@ -381,7 +381,7 @@ class PaimonTable:
         """The table with the kind of each row."""
         if self.derived not in (DerivedTable.ROWS, DerivedTable.AUDIT_LOG, DerivedTable.BINLOG):
             raise UnsupportedFeatureError(
-                f"{self.name} has no kinds of rows: read the changes of {self.identifier.base}, or of its $binlog."
+                f"{self.name} has no row kinds: read the changes of {self.identifier.base}, or of its $binlog."
             )
         return self if self.derived.is_log else replace(self, derived=DerivedTable.AUDIT_LOG)
 

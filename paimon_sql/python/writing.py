@@ -37,7 +37,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class WrittenTable:
-    """A table to write, as the options of a write change it. `stage` prepares the table with another schema."""
+    """A table, with the options of one write. `stage` prepares the table with another schema."""
 
     table: Table
     options: Mapping[str, str]
@@ -135,7 +135,9 @@ def _partition_values(table: Table, partition: Mapping[str, Any]) -> dict[str, p
                 f"Table {table.name} has no partition column {name!r}; it has {', '.join(fields) or 'none'}."
             )
         if value is None:
-            raise InvalidDataError(f"Partition column {name!r} needs a value: for NULL, pass where=… as in SQL.")
+            raise InvalidDataError(
+                f"Partition column {name!r} needs a value. For NULL, pass where='{name} IS NULL' instead."
+            )
     try:
         return {name: pa.scalar(value, arrow_type(fields[name].type)) for name, value in partition.items()}
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as e:

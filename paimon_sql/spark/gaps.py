@@ -101,7 +101,7 @@ GAPS = (
         "a quote doubled in a string, 'it''s'",
         "4.1",
         grammar("CREATE TABLE t (a INT COMMENT 'it''s')"),
-        r"write 'it\'s', as 'it''s' means its there",
+        r"write 'it\'s': that version reads 'it''s' as its",
     ),
     Gap(
         "sys.bucket and its kin over columns without pandas on the workers",

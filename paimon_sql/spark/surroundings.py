@@ -1,4 +1,4 @@
-"""A check of the surroundings of Spark: the Python of executors, asked by a small job, and the JVM."""
+"""A check of the surroundings of Spark: the Python of executors, which a small job inspects, and the JVM."""
 
 from __future__ import annotations
 

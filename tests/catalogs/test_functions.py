@@ -151,7 +151,7 @@ def test_names_are_names_or_refused(catalog: SupportsFunctions, place: Place) ->
 def test_a_definition_that_is_too_long(catalog: SupportsFunctions, place: Place) -> None:
     long = replace(ONE, definitions={"spark": SqlDefinition(f"'{'ä' * 40_000}'")})
     if place.kind == "mariadb":
-        with pytest.raises(InvalidOptionError, match="and the catalog's database keeps 65535"):
+        with pytest.raises(InvalidOptionError, match="but the catalog's database stores at most 65535"):
             catalog.create_function(F, long)
         assert not catalog.function_exists(F)
         return

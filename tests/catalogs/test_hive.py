@@ -395,7 +395,7 @@ def test_a_metastore_without_locks(place: Place, caplog: pytest.LogCaptureFixtur
     catalog._metastore.change, catalog._metastore.read = map(refuse, hidden)
     catalog.create_table(T, SCHEMA)
     catalog.rename_table(T, U)
-    assert "The metastore has no locks" in caplog.text and client.get_all_tables("db") == ["u"]
+    assert "The metastore does not support locks" in caplog.text and client.get_all_tables("db") == ["u"]
     locked: Any = place.catalog(lock__enabled="true")
     locked._metastore.change, locked._metastore.read = map(refuse, (locked._metastore.change, locked._metastore.read))
     with pytest.raises(StorageError):

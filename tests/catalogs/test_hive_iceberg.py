@@ -279,7 +279,7 @@ def test_what_is_another_tables_is_not_touched(place: Place, kind: str, caplog: 
     other.create_database("db", ignore_if_exists=True)
     other.create_table(T, schema())
     insert(other.load_table(T), [(1, "a")])
-    assert "What has that name" in caplog.text and "'metadata.iceberg.table'" in caplog.text
+    assert "The entry with that name" in caplog.text and "'metadata.iceberg.table'" in caplog.text
     assert client.get_table("db", "t") == before
 
 
@@ -290,7 +290,7 @@ def test_whose_metastore_it_is(place: Place) -> None:
     plain.create_database("db")
     with pytest.raises(InvalidOptionError, match="and no metastore: set 'metadata.iceberg.uri'"):
         plain.create_table(T, schema())
-    with pytest.raises(NotAllowedError, match="'allowed-iceberg-catalogs' of its catalog has to name that address"):
+    with pytest.raises(NotAllowedError, match="'allowed-iceberg-catalogs' must list that address"):
         plain.create_table(T, named)
     plain.create_table(T, new_table_schema(fields(k=INT, v=STRING)))
     with pytest.raises(NotAllowedError, match="which its 'metadata.iceberg.uri' says"):

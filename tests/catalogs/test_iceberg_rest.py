@@ -258,7 +258,7 @@ def test_whose_server_it_is(tmp_path: Path, small: IcebergServer) -> None:
     with pytest.raises(InvalidOptionError, match="and no server: set 'metadata.iceberg.rest.uri'"):
         plain.create_table(T, schema())
     named = schema(metadata__iceberg__rest__uri=small.uri)
-    with pytest.raises(NotAllowedError, match="'allowed-iceberg-catalogs' of its catalog has to name"):
+    with pytest.raises(NotAllowedError, match="'allowed-iceberg-catalogs' must list that address"):
         plain.create_table(T, named)
     allowing = catalog_of(tmp_path, None, **{"allowed-iceberg-catalogs": small.uri})
     allowing.create_table(T, named)

@@ -452,7 +452,7 @@ def test_a_server_that_puts_tables_elsewhere(behind: Any, server: RestServer) ->
     other = catalog.stage_create(U, SCHEMA)
     moved = catalog._server.find(T)
     object.__setattr__(catalog._server, "find", lambda identifier: moved)
-    with pytest.raises(UnsupportedFeatureError, match="run CREATE TABLE first"):
+    with pytest.raises(UnsupportedFeatureError, match="Run CREATE TABLE first"):
         other.publish()
 
 

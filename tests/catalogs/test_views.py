@@ -211,7 +211,7 @@ def _is_refused(catalog: SupportsViews, name: str) -> None:
 def test_a_definition_that_is_too_long(catalog: SupportsViews, place: Place) -> None:
     long = replace(VIEW, query=f"SELECT '{'ä' * 40_000}'")
     if place.kind == "mariadb":
-        with pytest.raises(InvalidOptionError, match="and the catalog's database keeps 65535"):
+        with pytest.raises(InvalidOptionError, match="but the catalog's database stores at most 65535"):
             catalog.create_view(V, long)
         assert not catalog.view_exists(V)
         return

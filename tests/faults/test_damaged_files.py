@@ -164,7 +164,7 @@ def data_file(warehouse: Path, rows: list[Row]) -> Iterator[Path]:
 def test_a_data_file_of_another_table(warehouse: Path, data_file: Path, missing: str) -> None:
     """It is whole, and has not what a row of a table with keys has."""
     pq.write_table(pq.read_table(data_file).drop_columns([missing]), data_file)
-    with pytest.raises(UnfamiliarFormError, match=f"{data_file.name} .*it has no column {missing}, but must"):
+    with pytest.raises(UnfamiliarFormError, match=f"{data_file.name} .*its column {missing} is missing"):
         read(open_table(str(warehouse)))
 
 

@@ -138,7 +138,7 @@ def test_analysis_exceptions(refusing: tuple[Any, Path], statement: str, expecte
         ("(k MAP<INT, INT>, v INT) PARTITIONED BY (k)", r"'k' cannot be of type"),
         ("(k INT, PRIMARY KEY (nope) NOT ENFORCED)", r"nope"),
         ("(k INT) LOCATION '/tmp/outside'", r"u cannot have a LOCATION"),
-        ("(k INT) TBLPROPERTIES ('path' = '/tmp/outside')", r"u cannot have a 'path'"),
+        ("(k INT) TBLPROPERTIES ('path' = '/tmp/outside')", r"u cannot have the option 'path'"),
         ("(k INT) TBLPROPERTIES ('data-file.path-directory' = '../../outside')", r"data-file\.path-directory"),
         ("(k INT) TBLPROPERTIES ('type' = 'view')", r"'type' = 'view'"),
     ],

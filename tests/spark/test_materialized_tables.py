@@ -152,7 +152,7 @@ def test_keys(orders: Any) -> None:
         ("ALTER MATERIALIZED TABLE by_day PAUSE", "has SUSPEND, RESUME, REFRESH"),
         ("DROP MATERIALIZED TABLE orders", "orders is not a materialized table"),
         ("DROP MATERIALIZED TABLE nope", "no materialized table default.nope"),
-        ("REFRESH MATERIALIZED TABLE spark_catalog.default.x", "in no Paimon catalog"),
+        ("REFRESH MATERIALIZED TABLE spark_catalog.default.x", "not in a Paimon catalog"),
     ],
 )
 def test_what_is_refused(orders: Any, statement: str, says: str) -> None:

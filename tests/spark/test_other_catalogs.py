@@ -78,5 +78,5 @@ def test_keys_of_another_catalogs_table_stay_constraints(spark: Any, extension: 
 
 
 def test_what_nobody_else_takes_says_whose_it_is(spark: Any) -> None:
-    with pytest.raises(PySparkException, match="in no Paimon catalog of this session"):
+    with pytest.raises(PySparkException, match="not in a Paimon catalog of this session"):
         spark.sql("ALTER TABLE spark_catalog.default.t CREATE TAG a")

@@ -47,7 +47,7 @@ def test_nobody_can_call_them(tagged: Any, call: str) -> None:
 def test_they_are_for_tables_of_paimon(tagged: Any) -> None:
     tagged.sql("CREATE TABLE spark_catalog.default.other (a INT) USING parquet")
     for statement in ("CREATE TAG a", "DELETE TAG a", "MODIFY a BIGINT"):
-        with pytest.raises(PySparkException, match="in no Paimon catalog of this session"):
+        with pytest.raises(PySparkException, match="not in a Paimon catalog of this session"):
             tagged.sql(f"ALTER TABLE spark_catalog.default.other {statement}")
     tagged.sql("DROP TABLE spark_catalog.default.other")
     with pytest.raises(PySparkException, match="Syntax error at or near"):

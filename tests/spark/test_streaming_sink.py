@@ -410,7 +410,7 @@ def test_what_no_stream_can_write_to(spark: Any, stream: Stream) -> None:
         (lambda: stream.run("u"), "'upsert-key'"),
         (lambda: stream.writer().option("branch", "b").toTable("t"), "by its name, `t.branch_NAME`"),
         (lambda: stream.writer().format("csv").toTable("new"), r"leave format\('csv'\) out"),
-        (lambda: stream.writer().format("paimon").toTable("spark_catalog.default.t"), "in no Paimon catalog"),
+        (lambda: stream.writer().format("paimon").toTable("spark_catalog.default.t"), "not in a Paimon catalog"),
     )
     for act, message in wrong:
         with pytest.raises(UnsupportedOperationException, match=message):

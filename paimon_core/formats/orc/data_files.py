@@ -230,8 +230,9 @@ def _check_times(name: str, column: pa.Array) -> None:
 
 
 def _check_sizes(name: str, column: pa.Array) -> None:
-    """Raises `InvalidDataError` for a huge value: pyarrow's writer needs twenty times its memory, and without it ends
-    the process."""
+    """Raise `InvalidDataError` for a huge value: pyarrow's writer needs twenty times its memory, and ends the process
+    if there is less.
+    """
     if column.nbytes <= _LARGEST_VALUE:
         return
     if pa.types.is_nested(column.type):
@@ -254,7 +255,7 @@ def _children(column: pa.Array) -> list[pa.Array]:
 
 
 def _settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
-    """Arguments of `po.ORCWriter`. Raises `InvalidOptionError`."""
+    """Return the arguments of `po.ORCWriter`. Raises `InvalidOptionError`."""
     filtered, numbers = options[_BLOOM_COLUMNS], _column_numbers(schema)
     for name in filtered:
         if name not in numbers:

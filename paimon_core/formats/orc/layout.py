@@ -104,7 +104,7 @@ def messages(data: bytes) -> Iterator[tuple[int, Any, int]]:
 
 
 def _numbers(data: bytes, *fields: int) -> list[int]:
-    """The numbers in some fields of a message, 0 for none. Raises `ValueError`."""
+    """Return the numbers in some fields of a message, 0 for a missing field. Raises `ValueError`."""
     found = {number: value for number, value, _ in messages(data)}
     numbers = [found.get(f, 0) for f in fields]
     if not all(isinstance(n, int) for n in numbers):

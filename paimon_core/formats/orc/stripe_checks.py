@@ -90,7 +90,9 @@ def _fields(message: bytes) -> list[tuple[int, int]]:
 
 
 def _decode_v1(data: bytes) -> NDArray[np.uint64]:
-    """Return the numbers, not negative, of runs of version 1; of a run with steps only its first and last number."""
+    """Return the numbers in runs of version 1, none of them negative. For a run with steps, return only its first and
+    last number.
+    """
     found, offset = list[int](), 0
     while offset < len(data):
         head, offset = data[offset], offset + 1

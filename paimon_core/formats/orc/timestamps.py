@@ -62,7 +62,9 @@ def times_as_numbers(source: pa.NativeFile, tail: OrcTail, index: int) -> Replac
 
 
 def is_found_by_rules(zone: str) -> bool:
-    """Return whether a time zone's name is not the name of a region: pyarrow has no rules for it, or other rules."""
+    """Return whether this module must find a time zone by its own rules: its name is not a region's, and pyarrow has no
+    rules or other rules for it.
+    """
     if zone in SHORT_NAMES:
         return True
     try:
@@ -175,7 +177,9 @@ def _add_moments(found: set[int], tail: OrcTail, number: int, arrow: pa.DataType
 def stripe_times(
     path: str, source: pa.NativeFile, tail: OrcTail, index: int, moments: frozenset[int] = frozenset()
 ) -> StripeTimes:
-    """Read the parts of a stripe's times besides the whole seconds. Raises `ValueError`."""
+    """Read the times of a stripe without their whole seconds: the nanoseconds, and the writer's time zone. Raises
+    `ValueError`.
+    """
     streams, zone = read_streams(source, tail, tail.stripes[index])
     nanos = {
         s.column: _nanoseconds(read_stream(source, tail, s))

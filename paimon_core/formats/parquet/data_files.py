@@ -308,7 +308,7 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
             file = opened.enter_context(pq.ParquetFile(changed, page_checksum_verification=verify))
         if missing := request.unread.difference(file.schema_arrow.names):
             raise UnfamiliarFormError(
-                request.path, f"it has no column {min(missing)}, but must", writer=file.metadata.created_by or ""
+                request.path, f"its column {min(missing)} is missing", writer=file.metadata.created_by or ""
             )
         check_row_count(request, file.metadata.num_rows)
         found = checked_footer(source, file.schema, file.metadata.num_row_groups) if io.is_near else None
@@ -386,9 +386,9 @@ def _matching_groups(
 def _matches(
     file: _Opened, request: ReadRequest, groups: list[int], sources: Sequence[str | None]
 ) -> Iterator[pa.RecordBatch] | None:
-    """Return the rows of a few groups with the values that the predicate asks for, or None if it asks for none.
+    """Return the rows of a few groups that have one of the values in the predicate, or None if it does not list values.
 
-    A group without such a value is not decoded, and a group with one only up to its last row with one."""
+    A group without such a value is not decoded. A group with such values is decoded up to the last row that has one."""
     usable = _comparable(file.schema, request, sources)
     known = None if request.predicate is None else only_on(request.predicate, usable)
     if known is None or len(groups) > _FEW_GROUPS or not any(map(_asks_for_values, conjuncts(known))):
@@ -444,7 +444,8 @@ def _parts(
 ) -> Iterator[_Part]:
     """Yield the parts of a row group that may have matching rows: runs of pages if the file has an index of pages.
 
-    Without cuts of all columns to `read`, each run would decode the group again: several runs are then one part."""
+    If some of the columns to `read` cannot be cut, each run would decode the group again, so several runs are one part.
+    """
     names = sorted(columns_of(known))
     has_pages = file.near is not None and file.has_own_types
     pages = pages_of_group(file.near, index, usable[names[0]]) if file.near is not None and has_pages else None

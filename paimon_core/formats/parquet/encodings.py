@@ -50,8 +50,9 @@ def column_encodings(rows: pa.Table, options: TableOptions) -> tuple[list[str], 
 
 
 def part_dictionaries(parts: pa.Schema, options: TableOptions) -> list[str]:
-    """Return the paths below shredded columns that get a dictionary: names and keys repeat; writers of Parquet stop by
-    themselves where values do not."""
+    """Return the paths below shredded columns that get a dictionary: names and keys repeat. If other values do not
+    repeat, Parquet's writer stops using a dictionary by itself.
+    """
     if not options[_DICTIONARY]:
         return []
     return [path for path, arrow in leaves(parts) if not pa.types.is_floating(arrow)]

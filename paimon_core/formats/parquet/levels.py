@@ -1,4 +1,4 @@
-"""The levels of columns in Parquet files: a column and a field of a ROW are one, a LIST or MAP adds two."""
+"""The levels of columns in Parquet files: a column or a field of a ROW adds one level, a LIST or MAP adds two."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _LARGEST, _KEPT, _LARGEST_KEPT = 2**20, 512, 2**11  # bytes of an index, indexes
 
 @dataclass(frozen=True, slots=True)
 class PagesOfGroup:
-    """The pages of a row group. `starts` are their first rows, and the number of rows of the group."""
+    """The pages of a row group. `starts` has the first row of each page, and then the group's number of rows."""
 
     footer: CheckedFooter
     chunks: dict[str, Chunk]

@@ -111,7 +111,7 @@ class FileLook:
 
 @dataclass(slots=True)
 class Shapes:
-    """Up to a limit of schemas, by the first bytes of footers, newest first."""
+    """A bounded cache of schemas, by the first bytes of footers, newest first."""
 
     known: tuple[tuple[bytes, Shape], ...] = field(default=())
 

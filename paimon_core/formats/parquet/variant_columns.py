@@ -127,7 +127,7 @@ def given_shapes(options: TableOptions) -> dict[str, DataType] | None:
 
 
 def _within(shape: DataType, levels: int) -> DataType:
-    """Return a shape of at most so many levels in a file: deeper parts become VARIANT."""
+    """Return a shape with a limited number of levels in a file: deeper parts become VARIANT."""
     if levels < 1:
         return VARIANT
     match shape:

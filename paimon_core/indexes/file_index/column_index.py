@@ -48,7 +48,7 @@ class ColumnIndex(Protocol[RowSet_co]):
         """Return rows with a larger key."""
 
     def between(self, low: End, high: End) -> RowSet_co | None:
-        """Return rows with a key from one end to the other end."""
+        """Return the rows with a key between two ends."""
 
     def is_null(self) -> RowSet_co | None:
         """Return rows without a value."""

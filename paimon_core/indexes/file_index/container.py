@@ -64,9 +64,11 @@ def head_size(path: str, prefix: bytes) -> int:
         raise cursor.corrupt(f"it begins with {prefix[:8].hex()}, not with {MAGIC.hex()}")
     version = cursor.number(4)
     if is_later(version, VERSION):
-        raise UnsupportedVersionError(path, f"it is a file index of version {version}, known is {VERSION}", WITHOUT)
+        raise UnsupportedVersionError(
+            path, f"it is a file index of version {version}, only {VERSION} is supported", WITHOUT
+        )
     if version != VERSION:
-        raise cursor.corrupt(f"it has the version {version}, known is {VERSION}")
+        raise cursor.corrupt(f"it has the version {version}, only {VERSION} is supported")
     size = cursor.number(4)
     if not PREFIX_SIZE <= size <= _MOST_HEAD_BYTES:
         raise cursor.corrupt(f"it has a head of {size} bytes")

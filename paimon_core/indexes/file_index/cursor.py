@@ -46,10 +46,10 @@ class ByteCursor:
         """Read the version byte, which must be one of the known versions."""
         found = self.number(1)
         if is_later(found, max(known)):
-            cause = f"as a file index it is of version {found}, known is {' and '.join(map(str, known))}"
+            cause = f"as a file index it is of version {found}, only {' and '.join(map(str, known))} are supported"
             raise UnsupportedVersionError(self.path, cause, WITHOUT)
         if found not in known:
-            raise self.corrupt(f"it is of version {found}, known is {' and '.join(map(str, known))}")
+            raise self.corrupt(f"it is of version {found}, only {' and '.join(map(str, known))} are supported")
         return found
 
     def text(self) -> str:

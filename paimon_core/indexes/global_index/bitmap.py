@@ -105,11 +105,13 @@ def decode_footer(path: str, data: bytes) -> BitmapFooter:
         raise damaged(path, f"its footer has {len(data)} bytes instead of {FOOTER_SIZE}")
     *numbers, _, version, magic = _FOOTER.unpack(data)
     if magic != _MAGIC:
-        raise damaged(path, f"it ends with {magic:08x}, a bitmap index file with {_MAGIC:08x}")
+        raise damaged(path, f"it ends with {magic:08x}, and not with the magic number {_MAGIC:08x} of bitmap indexes")
     if is_later(version, _VERSION):
-        raise UnsupportedVersionError(path, f"it is a global index of version {version}, known is {_VERSION}", WITHOUT)
+        raise UnsupportedVersionError(
+            path, f"it is a global index of version {version}, only {_VERSION} is supported", WITHOUT
+        )
     if version != _VERSION:
-        raise damaged(path, f"it is of version {version}, known is {_VERSION}")
+        raise damaged(path, f"it is of version {version}, only {_VERSION} is supported")
     nulls, values, index = (BlockHandle(start, size) for start, size in zip(numbers[::2], numbers[1::2], strict=True))
     return BitmapFooter(nulls, values, index)
 

@@ -58,7 +58,7 @@ def unseal(path: str, block: bytes) -> tuple[Codec, bytes]:
     codec, checksum = struct.unpack("<BI", block[-TRAILER_SIZE:])
     found = crc32(bytes((codec,)), crc32(body))
     if checksum != found:
-        raise damaged(path, f"the checksum of a block of {len(block)} bytes is {found:08x}, it says {checksum:08x}")
+        raise damaged(path, f"a block of {len(block)} bytes has the checksum {found:08x}, not {checksum:08x} as stored")
     if codec not in tuple(Codec):
         raise UnfamiliarFormError(path, f"as a global index, a block is compressed by codec {codec}", WITHOUT)
     return Codec(codec), body

@@ -108,11 +108,13 @@ def decode_footer(path: str, data: bytes) -> BTreeFooter:
         raise damaged(path, f"its footer has {len(data)} bytes instead of {FOOTER_SIZE}")
     _, _, _, start, size, nulls_start, nulls_size, version, magic = struct.unpack("<qiqqiqiii", data)
     if magic != _MAGIC:
-        raise damaged(path, f"it ends with {magic:08x}, a btree index file with {_MAGIC:08x}")
+        raise damaged(path, f"it ends with {magic:08x}, and not with the magic number {_MAGIC:08x} of btree indexes")
     if is_later(version, _VERSION):
-        raise UnsupportedVersionError(path, f"it is a global index of version {version}, known is {_VERSION}", WITHOUT)
+        raise UnsupportedVersionError(
+            path, f"it is a global index of version {version}, only {_VERSION} is supported", WITHOUT
+        )
     if version != _VERSION:
-        raise damaged(path, f"it is of version {version}, known is {_VERSION}")
+        raise damaged(path, f"it is of version {version}, only {_VERSION} is supported")
     nulls = BlockHandle(nulls_start, nulls_size) if nulls_start or nulls_size else None
     return BTreeFooter(BlockHandle(start, size), nulls)
 

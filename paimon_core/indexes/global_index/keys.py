@@ -9,8 +9,8 @@
     TIMESTAMP                       8 bytes, milliseconds; of precision 4 and more | nanoseconds of these: varint
     CHAR, VARCHAR                   UTF-8
 
-All little endian but for long decimals. Keys are in the order of values, -0.0 before 0.0 and NaN last; they are looked
-up by the keys that file indexes have of the same values (`indexes.file_index.keys`), to the microsecond.
+All little endian but for long decimals. Keys are in the order of values, -0.0 before 0.0 and NaN last; a search
+compares them by the keys of file indexes for the same values (`indexes.file_index.keys`), to the microsecond.
 """
 
 from __future__ import annotations

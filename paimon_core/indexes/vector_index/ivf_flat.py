@@ -90,7 +90,7 @@ class IvfFlatFile:
         fits = len(deltas) == count and id_bytes == len(data) - _LIST_HEAD.size and 0 <= base < self._rows
         ids: Ids = base + np.cumsum(deltas)
         if not fits or deltas.max() > self._rows or ids[-1] >= self._rows or (deltas[1:] < 1).any():
-            raise damaged(self._path, f"list {number} has other ids than {count} of its {self._rows} rows")
+            raise damaged(self._path, f"list {number} does not have {count} ascending ids of the {self._rows} rows")
         return ids
 
 

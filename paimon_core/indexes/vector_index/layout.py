@@ -123,7 +123,7 @@ def decode_vector_head(path: str, kind: str, size: int, rows: int, fetch: Fetch)
     head = dict(zip(form.names, form.header.unpack(_header(path, form.magic, size, HEADER_SIZE, fetch)), strict=True))
     _check_version(path, kind, head["version"])
     if any(head[name] < 1 for name in form.names if name not in ("metric", "count", "flags")) or _is_odd(kind, head):
-        raise damaged(path, f"its header has the numbers {_shown(head)}")
+        raise damaged(path, f"its header has impossible numbers: {_shown(head)}")
     _check_numbers(path, head["length"], head["metric"], head["count"], rows)
     table_offset = HEADER_SIZE + form.sections(head)
     if table_offset + head["lists"] * TABLE.itemsize > size:

@@ -48,8 +48,9 @@ def encode_by_library(kind: str, options: Mapping[str, str], vectors: Floats, ro
 
 
 class LibraryFile:
-    """An index file that the library searches. Implements `VectorIndexFile`, and the input of the library.
-    `UnsupportedFeatureError` if the library is not installed."""
+    """An index file that the library searches. Implements `VectorIndexFile`, and the input of the library. Raises
+    `UnsupportedFeatureError` if the library is not installed.
+    """
 
     def __init__(self, path: str, kind: str, head: VectorIndexHead, rows: int, fetch: Fetch) -> None:
         self._path, self._kind, self.head, self._rows, self._fetch = path, kind, head, rows, fetch
@@ -81,7 +82,9 @@ class LibraryFile:
         return ids[there], scores_of_distances(distances[there], self.head.metric)
 
     def pread_many(self, ranges: Iterable[tuple[int, int]]) -> list[bytes]:
-        """Read ranges of bytes: the library calls it. An error is kept, because the library replaces it."""
+        """Read ranges of bytes for the library. Store an error of reading, because the library raises another one
+        instead.
+        """
         try:
             return [self._fetch(offset, size) for offset, size in ranges]
         except Exception as e:

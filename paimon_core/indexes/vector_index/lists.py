@@ -28,7 +28,9 @@ def list_count(vectors: int) -> int:
 
 
 def probe_count(lists: int, vectors: int, limit: int, wanted: int) -> int:
-    """Return how many lists to search for `limit` vectors. Filters leave `wanted` of the `vectors` in the lists."""
+    """Return how many lists to search for `limit` vectors. Of the `vectors` in the lists, only `wanted` satisfy the
+    filters of the search.
+    """
     if not wanted:
         return 0
     per_list = max(1, -(-vectors // lists))

@@ -13,7 +13,7 @@ KEY_STORES = "hadoop.security.credential.provider.path"
 
 
 def plain(name: str) -> str:
-    """Return a name without '.', '-', '_' and capitals."""
+    """Return a name in lower case, without '.', '-' and '_'."""
     return _SEPARATORS.sub("", name).lower()
 
 

@@ -360,7 +360,9 @@ class ObjectStoreFileIO:
         *,
         to: str = "",
     ) -> T:
-        """Call the store. Metrics count `action`, one of few words; errors also name the path `to`."""
+        """Call the store. Metrics count calls by `action`, a short name from a small set. Errors also name the path
+        `to`.
+        """
         client, key = self._client(path), _key(path)
         again = None if ask is None else lambda: client.call(lambda store: ask(store, key))
         errors = object_errors(f"{action} to {to}" if to else action, path, self.options, again)

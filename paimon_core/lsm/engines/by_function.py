@@ -143,7 +143,8 @@ def _sequence_groups(schema: TableSchema, options: TableOptions) -> tuple[Sequen
     unknown = [n for n in removing if not any(n in g.sequence for g in groups)]
     if unknown:
         raise InvalidOptionError(
-            f"Option '{PARTIAL_UPDATE_REMOVE_ON_GROUP.key}' cannot name {unknown[0]!r}: it orders none of the groups."
+            f"Option '{PARTIAL_UPDATE_REMOVE_ON_GROUP.key}' cannot name {unknown[0]!r}: no sequence group is "
+            "ordered by this column."
         )
     return tuple(groups)
 
@@ -171,7 +172,7 @@ def check_kinds_of(engine: object, rows: pa.RecordBatch, kinds: NDArray[np.int8]
 
 
 def with_counts_of(engine: object, rows: pa.RecordBatch, kinds: NDArray[np.int8]) -> pa.RecordBatch:
-    """Return new rows with 1 or 0 in the columns that the engine counts, as `with_counts`."""
+    """Return new rows with 1 or 0 in the columns that the engine counts, as `with_counts` requires."""
     if not isinstance(engine, Aggregation | PartialUpdate):
         return rows
     removes = isinstance(engine, Aggregation) and engine.remove_on_delete

@@ -124,7 +124,7 @@ class PartialUpdate:
         return self._with_removals(batch, row_steps, (kinds == ROW_DELETE)[origin])
 
     def _with_removals(self, batch: pa.RecordBatch, row_steps: RowSteps, deletes: Mask) -> RowSteps:
-        """Return the steps with deletes that remove the row added to `sets`."""
+        """Return the steps, with the deletes that remove a row added to `sets`."""
         removing = [g for g in self.groups if g.removes]
         while removing:
             found = np.zeros(len(deletes), dtype=np.bool_)

@@ -146,7 +146,9 @@ def _nested_update(field: DataField, options: FieldOptions) -> Kernel:
 def _nested_partial_update(field: DataField, options: FieldOptions) -> Kernel:
     key = _nested_key(field, options)
     if key is None:
-        raise InvalidOptionError(f"'nested_partial_update' needs {options.key('nested-key')!r}: name the fields.")
+        raise InvalidOptionError(
+            f"'nested_partial_update' needs {options.key('nested-key')!r}: set it to the fields of the key."
+        )
     return nested.NestedPartialUpdate(key)
 
 

@@ -3,7 +3,7 @@
 A tag names manifest lists, an index manifest and statistics, and these stay as long as the tag does. So every file that
 such a tag keeps is in the folders of manifests and of statistics, or a manifest in these folders names it. All of these
 files stay. Other orphans, such as the data files of a writer that died before it wrote a manifest, are deleted as
-always.
+usual.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from paimon_core.scan.streams.position import Position
 
 
 def taken_over(history: History, position: Position) -> Position:
-    """Convert a position of Java's connector to a position of ours, without the table's identity.
+    """Convert a position of Java's connector to a position of this package, without the table's identity.
 
     Raises `InvalidDataError` for a position within a snapshot, `SnapshotNotFoundError` if the snapshot expired.
     """

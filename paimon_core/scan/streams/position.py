@@ -71,7 +71,7 @@ class Position:
 
 
 def parse_position(text: str) -> Position:
-    """Parse the JSON of a position of Java's connector or of ours. Raises `InvalidDataError`."""
+    """Parse the JSON of a position of Java's connector or of this package. Raises `InvalidDataError`."""
     try:
         node = json.loads(text)
         total, table, uuid = (node.get(k) for k in ("totalSplits", "table", "uuid"))
@@ -117,8 +117,9 @@ def check_same_table(store: TableStore, position: Position, identity: str, found
         return
     audit = ", or publish the audited rows that it has read, by CALL sys.publish" if store.options[WAP_ENABLED] else ""
     raise InvalidDataError(
-        f"The checkpoint belongs to {position.table}, and table {store.name} is {identity}: it is of another "
-        f"table or branch, or the table was dropped and created again. Start the query with a new checkpoint{audit}."
+        f"The checkpoint belongs to {position.table}, but table {store.name} is {identity}. Either the checkpoint is "
+        "of another table or branch, or the table was dropped and created again. Start the query with a new "
+        f"checkpoint{audit}."
     )
 
 

@@ -87,17 +87,19 @@ def viewed_columns(store: TableStore, columns: Sequence[str]) -> list[str]:
 
 
 def store_of_read(store: TableStore, columns: Sequence[str]) -> TableStore:
-    """Return the store for the tasks of a scan that reads columns. It opens other tables only if it reads views of
-    their values: it travels with the options of the catalog then, also with the password. All tasks read these tables
-    at the same moment, now."""
+    """Return the store for the tasks of a scan that reads columns. Only a store that reads blob views opens other
+    tables. It contains the catalog's options, including the password, so no other store does. All tasks read the other
+    tables as they are now.
+    """
     if store.others is None:
         return store
     return replace(store, others=store.others.at(now_millis()) if viewed_columns(store, columns) else None)
 
 
 def check_no_views_read(store: TableStore, columns: Sequence[str], statement: str) -> None:
-    """Raise `UnsupportedFeatureError` if an expression of a statement that writes rows again reads values of views: it
-    would see the views, which rows to be written again have."""
+    """Raise `UnsupportedFeatureError` if a statement that rewrites rows has an expression on a column of blob views.
+    Rewritten rows keep their views, so the expression would get a view instead of the value.
+    """
     found = viewed_columns(store, columns)
     if found:
         raise UnsupportedFeatureError(

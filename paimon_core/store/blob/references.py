@@ -84,9 +84,9 @@ class _References(ByteCursor):
     def version(self, *known: int) -> int:
         found = self.number(1)
         if is_later(found, max(known)):
-            raise UnsupportedVersionError(self.path, f"it is of version {found}, known is {known[0]}")
+            raise UnsupportedVersionError(self.path, f"it is of version {found}, only {known[0]} is supported")
         if found not in known:
-            raise self.corrupt(f"it is of version {found}, known is {known[0]}")
+            raise self.corrupt(f"it is of version {found}, only {known[0]} is supported")
         return found
 
     def corrupt(self, cause: str) -> CorruptFileError:

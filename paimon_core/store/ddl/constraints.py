@@ -153,7 +153,9 @@ def check_constraint_set(options: Mapping[str, str], key: str) -> None:
 
 
 def refuse_constraint_option(keys: Iterable[str]) -> None:
-    """Raise `InvalidOptionError` if users name the option of a constraint: only statements check existing rows."""
+    """Raise `InvalidOptionError` if a user sets or removes the option of a constraint: only ALTER TABLE … ADD
+    CONSTRAINT checks existing rows.
+    """
     for key in keys:
         if is_constraint(key):
             raise InvalidOptionError(
@@ -183,7 +185,9 @@ def _check(schema: TableSchema, constraint: Constraint) -> None:
 
 
 def _check_enforceable(schema: TableSchema, constraint: Constraint) -> None:
-    """Raise `UnsupportedFeatureError` for a table with rows that are not checked as queries return them."""
+    """Raise `UnsupportedFeatureError` for a table from which queries return other rows than the written ones: only
+    written rows are checked.
+    """
     kind = schema.options.get("type", "table").strip().lower()
     if kind in _OF_FILES:
         raise UnsupportedFeatureError(

@@ -60,7 +60,7 @@ class GeneratedColumn:
 
     @property
     def sql(self) -> str:
-        """Return the part of a column's definition."""
+        """Return the column's GENERATED ALWAYS AS clause, as SQL spells it."""
         return f"GENERATED ALWAYS AS ({self.expression})"
 
     @property

@@ -17,7 +17,7 @@ from paimon_core.spec.types import NESTED_KINDS, Kind
 
 
 def check_key_indexes(schema: TableSchema, options: TableOptions) -> None:
-    """Raise `InvalidOptionError` if the options ask for indexes that no engine could make."""
+    """Raise `InvalidOptionError` if the options require indexes that no engine could make."""
     owners: dict[str, str] = {}
     for option in KEY_INDEXES:
         for name in options[option]:

@@ -61,6 +61,8 @@ class RowRules:
         return tuple(g.name for g in self.generated if g.name not in fixed and given & set(g.columns))
 
     def in_zone(self, zone: tzinfo | None, table: str) -> RowRules:
-        """Return the rules for a write in a time zone. Raises `InvalidDataError` if a column has another."""
+        """Return the rules for a write in a time zone. Raises `InvalidDataError` if a generated column belongs to
+        another time zone.
+        """
         check_zone(self.generated, zone, table)
         return self

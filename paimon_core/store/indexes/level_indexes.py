@@ -1,4 +1,4 @@
-"""The indexes of keyed tables that options ask for: one file per column, bucket and level."""
+"""The indexes of keyed tables that options require: one file per column, bucket and level."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _take_primary_key(cursor: Cursor, with_columns: bool) -> tuple[Token, tuple[
 
 
 def _take_enforced(cursor: Cursor) -> bool:
-    """Reads NOT ENFORCED, RELY and their like; whether the constraint asks to be enforced."""
+    """Read NOT ENFORCED, RELY and similar words. Return whether the constraint must be enforced."""
     enforced = False
     while cursor.symbol() in ("NOT", "ENFORCED", "RELY", "NORELY"):
         if cursor.take("ENFORCED"):

@@ -156,7 +156,8 @@ def _one_key(keys: Sequence[PrimaryKey]) -> PrimaryKey:
         )
     if keys[0].enforced:
         raise PreprocessError.at(
-            keys[0].token, "A primary key merges rows instead of refusing them; write PRIMARY KEY NOT ENFORCED"
+            keys[0].token,
+            "A primary key merges rows with equal keys instead of refusing them; write PRIMARY KEY NOT ENFORCED",
         )
     return keys[0]
 

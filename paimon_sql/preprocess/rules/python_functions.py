@@ -43,7 +43,9 @@ def _divided(text: str) -> tuple[str, str | None]:
 
 
 def python_function(text: str) -> CreatePythonFunction | None:
-    """Reads the statement, with a body between `$$` or in a string; None for others. Raises `PreprocessError`."""
+    """Read the statement, with a body between `$$` or in a string. Return None for other statements. Raises
+    `PreprocessError`.
+    """
     head, quoted = _divided(text)
     tokens = tokenize(head)
     if tokens is None:

@@ -42,8 +42,8 @@ _USAGES = {
     ),
 }
 _NO_CONDITION = (
-    "a search for the vector of each row has no condition of its own: write WHERE behind the join, where it chooses "
-    "among the rows that were found"
+    "a search for the vector of each row cannot have a condition: write WHERE after the join, which then filters the "
+    "rows that were found"
 )
 _IN_LATERAL = ". In a LATERAL join, the vector of vector_search may be a column of the other table"
 _ENDS = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "LATERAL", "JOIN"})
@@ -133,7 +133,9 @@ def _is_lateral(cursor: Cursor, tokens: Tokens, index: int) -> bool:
         return False
     joined = symbols[max(lateral - 3, 0) : lateral]
     if joined[-1:] == ["JOIN"] and {"LEFT", "OUTER"} & {*joined}:
-        raise PreprocessError.at(tokens[lateral], "a search for the vector of each row has no outer join: write JOIN")
+        raise PreprocessError.at(
+            tokens[lateral], "a search for the vector of each row cannot be in an outer join: write JOIN"
+        )
     while opened is not None and cursor.index < tokens.closings[opened] and cursor.symbol() not in _ENDS:
         if cursor.symbol() == "WHERE":
             raise PreprocessError.at(cursor.peek() or cursor.last, _NO_CONDITION)

@@ -1,6 +1,7 @@
 """The SQL text of a condition as a tree with types, by sqlglot's parser of Spark's dialect.
 
-What this module does not know is refused by name: a condition is evaluated as Spark does, or not at all.
+A function or operator that this module does not support is refused by name: a condition is evaluated as Spark does, or
+not at all.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def common_type(left: DataType, right: DataType) -> DataType:
 
 
 def _common(left: DataType, right: DataType) -> DataType | None:
-    """The common type, if the left type is the one that gives way."""
+    """Return the common type if this order of the two types leads to it, else None: callers try both orders."""
     if left == right:
         return left
     one, other = left.kind, right.kind

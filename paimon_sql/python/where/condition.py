@@ -1,4 +1,6 @@
-"""A condition on the rows of a table: what it needs, what it prunes, and which rows of a batch satisfy it."""
+"""A condition on the rows of a table: the columns that it needs, the files that it prunes, and the rows of a batch that
+satisfy it.
+"""
 
 from __future__ import annotations
 

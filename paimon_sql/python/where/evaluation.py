@@ -1,7 +1,7 @@
 """The value of a condition's tree for the rows of a batch, with Spark's semantics: NULLs, NaN, errors of ANSI mode.
 
-AND and OR evaluate their right side only for the rows that the left side does not decide, as Spark does: a condition
-on the left can keep values away that the right side fails on.
+AND and OR evaluate their right side only for the rows that the left side does not decide, as Spark does: a condition on
+the left can exclude values for which the right side would fail.
 """
 
 from __future__ import annotations

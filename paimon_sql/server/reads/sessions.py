@@ -1,4 +1,4 @@
-"""The sessions of a server's clients: what they begin with, and how they are kept from writing."""
+"""The sessions of a server's clients: their first settings, and the rules that keep them from writing."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def error_text(message: object) -> Html:
 
 
 def search_form(label: str, value: str, *parts: str) -> Html:
-    """Return a form that asks for a part of a name."""
+    """Return a form with a field for a part of a name."""
     field = tag("input", id="q", name="q", value=value, type="search", maxlength="200")
     return tag(
         "form", tag("label", label, for_="q"), field, " ", tag("button", "Search"), action=address(*parts), method="get"

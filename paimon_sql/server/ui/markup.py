@@ -49,7 +49,7 @@ def cut_text(value: object) -> str:
 
 
 def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Child]], numbers: Iterable[int] = ()) -> Html:
-    """Return a table that scrolls by itself. `numbers` are the positions of columns with numbers."""
+    """Return a table in a box with its own scroll bar. `numbers` are the positions of columns with numbers."""
     right = frozenset(numbers)
     head = [tag("th", c, scope="col", class_="n" if i in right else None) for i, c in enumerate(columns)]
     body = [tag("tr", [tag("td", _cell(v), class_=_class(v, i in right)) for i, v in enumerate(row)]) for row in rows]

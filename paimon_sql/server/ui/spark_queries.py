@@ -1,4 +1,6 @@
-"""The queries of the SQL page in Spark: each in a session of its own, which refuses whatever is not known to read."""
+"""The queries of the SQL page in Spark: each in a session of its own, which refuses every statement that is not known
+to only read.
+"""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ def _running(found: PaimonTable) -> Html:
     return html(
         tag("h2", "Running now"),
         table("Writes, compactions and other upkeep", _RUNNING, rows) if rows else None,
-        note("Work appears after five seconds, and is seen again every 15 seconds.")
+        note("Work appears after five seconds, and its progress is updated every 15 seconds.")
         if rows
         else note("No statement writes, and no upkeep runs."),
     )

@@ -1,7 +1,7 @@
 """`spark.read.format("paimon").load(path)` and `df.write.format("paimon").save(path)`.
 
 Spark would look for a class of that name, so this module extends these methods of PySpark. A path means a table of the
-catalog of paths. With the options `catalog`, `database` and `table`, they mean a table of another catalog.
+catalog of paths. With the options `catalog`, `database` and `table`, the methods use a table of another catalog.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _to_table(writer: Any, tableName: str, format: str | None = None, *given: An
     if registry is None or found is None:
         if source.lower() == PROVIDER:
             raise UnsupportedFeatureError(
-                f"{tableName} is in no Paimon catalog, and Spark's own cannot have Paimon tables: set "
+                f"{tableName} is not in a Paimon catalog, and Spark's own catalog cannot have Paimon tables: set "
                 "spark.sql.catalog.NAME to paimon_sql.SparkCatalog, and name the table NAME.database.table."
             )
         return NotImplemented

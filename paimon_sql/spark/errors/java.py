@@ -204,7 +204,7 @@ def of_worker(error: Exception) -> Exception:
 
 
 def _as_said(name: str, message: str) -> PaimonError:
-    """Return an error of a class of this package, by its name, with a complete message."""
+    """Return an error of this package's class `name` with a message that is already complete."""
     kind = getattr(errors, name, PaimonError)
     made = type(name, (kind,), {"__init__": Exception.__init__, "__str__": Exception.__str__})
     return cast(PaimonError, made(message))

@@ -2,8 +2,8 @@
 
 Spark returns an error in a Python worker as a text with the stack trace, and PySpark raises a `PythonException` with
 this text. If Spark wraps the error once more, PySpark raises py4j's own error. PySpark does so, too, if Spark finds no
-class for the data source `paimon`. If Spark finds one, which servers and `SparkGenericCatalog` give it, PySpark raises
-Spark's error about that class.
+class for the data source `paimon`. Servers and `SparkGenericCatalog` define such a class: then PySpark raises Spark's
+error about that class.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ def overwrite_partitions_command(jvm: Jvm, writer: WriterV2) -> JavaObject:
 
 @hook("`MergeIntoWriter.mergeCommand`", "`df.mergeInto(…)` fails", _TELLS_MERGE, _MADE_MERGE)
 def merge_command(jvm: Jvm, writer: Any) -> JavaObject | None:
-    """Return the command; None if the writer itself raises the error."""
+    """Return the writer's merge as a command; None if running the writer would raise an error."""
     if jvm.variant(merge_command) is _TELLS_MERGE:
         return writer._jwriter.mergeCommand()
     return writer_commands.merge_command(jvm, writer)

@@ -44,8 +44,8 @@ _UNRESOLVED = ("UnresolvedIdentifier", "UnresolvedFunctionName")
 
 @dataclass(frozen=True, slots=True)
 class NewFunction:
-    """The parts of CREATE FUNCTION … RETURN, as texts of SQL. If the statement has no list of parameters, `parameters`
-    has the value None, and so has a flag that the statement does not set.
+    """The parts of CREATE FUNCTION … RETURN, as texts of SQL. `parameters` is `None` if the statement has no list of
+    parameters; a flag that the statement does not set is `None`, too.
     """
 
     parameters: str | None

@@ -33,7 +33,7 @@ _COMPILING = threading.RLock()  # if two threads need a class first, only one co
 
 
 class Jvm(SparkMembers):
-    """The JVM of a Spark driver; `jvm_of` returns the one of a context."""
+    """The JVM of a Spark driver; `jvm_of` returns the JVM of a context."""
 
     @hook(
         "PySpark's gateway and its callback server, py4j's `Gateway.cbClient` and `JavaClient._give_back_connection`",
@@ -105,8 +105,8 @@ class Jvm(SparkMembers):
             return _compiled(self.gateway, name, without)
 
     def compiled_before(self, name: str) -> JavaObject | None:
-        """Return the object as `compiled` does, if a caller needed it before; None otherwise. A write asks for it, and
-        must not wait for a compiler.
+        """Return the object as `compiled` does, if an earlier call has compiled it; None otherwise. A write calls this,
+        because it must not wait for a compiler.
         """
         kept = self.gateway.__dict__.get(KEPT)
         is_known = name in self._names or (kept is not None and kept.get(name) is not None)

@@ -135,8 +135,8 @@ class Hook:
 
 
 def hook(internal: str, breaks: str, *needs: Member | Variant) -> Callable[[_F], _F]:
-    """Mark a function as the one use of an internal: the function gets its `Hook` as the attribute `hook`. `needs` are
-    the members that it uses, or its variants.
+    """Mark a function as the only code that uses an internal part of Spark. The function gets its `Hook` as the
+    attribute `hook`. `needs` are the members that it uses, or its variants.
     """
     members = tuple(n for n in needs if isinstance(n, Member))
     variants = tuple(n for n in needs if isinstance(n, Variant))

@@ -26,8 +26,8 @@ def is_pipeline(jvm: Jvm) -> bool:
     java_type(classes.CLUSTER_BY_TRANSFORM),
 )
 def shown_clustering(jvm: Jvm, columns: Sequence[str], *, is_partitioned: bool) -> list[JavaObject]:
-    """Return the transform of a table with rows sorted by columns. Writers compare all transforms of a table with
-    their own: those that name partitions alone would differ, so only pipelines see it if the table is partitioned.
+    """Return the transform that shows CLUSTER BY of a table. Writers compare a table's transforms with their own, which
+    name only partition columns. So only pipelines see this transform of a partitioned table.
     """
     if not columns or (is_partitioned and classes.PIPELINES not in stack_names(jvm)):
         return []

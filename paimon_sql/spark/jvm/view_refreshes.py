@@ -1,7 +1,7 @@
 """Materialized views that keep their old rows until a pipeline has the new ones.
 
-A pipeline empties the table of a view, and appends the rows of its query later. The first is put off, and the append
-becomes an overwrite, so that readers see the old or the new rows.
+A pipeline empties the table of a view, and appends the rows of its query later. Emptying the table is put off, and the
+append becomes an overwrite. So readers see either the old or the new rows.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def writer_factory(jvm: Jvm, function: Any, result: StructType, rows: JavaObject
 
 
 def message_bytes(message: JavaObject) -> bytes:
-    """Return the result of a task of a `writer_factory`."""
+    """Return the bytes that a task of a `writer_factory` has sent as its result."""
     return bytes(message.pickledMessage())
 
 

@@ -30,7 +30,7 @@ _FOREIGN: Mapping[str, tuple[str, str]] = MappingProxyType(
         "endingTimestamp": ("Delta Lake's", _BETWEEN_TIMES),
         "as.of.instant": ("Hudi's", "set 'scan.timestamp', or write TIMESTAMP AS OF in SQL"),
         "hoodie.datasource.query.type": ("Hudi's", _BETWEEN),
-        "vector-search.arguments": ("an older paimon-sql's", "create the view again that has it"),
+        "vector-search.arguments": ("an older paimon-sql's", "create the view with this option again"),
     }
 )
 _OF_SESSION = "spark.paimon."

@@ -207,7 +207,7 @@ class PaimonScanBuilder(Proxy):
     def pushVariantExtractions(self, extractions: Any) -> Any:
         """Read only the parts of VARIANTs that the query extracts, and leave the extraction to Spark.
 
-        Spark asks for the operators on the scan first all together, and then again without the upper ones.
+        Spark first requests all operators on the scan together, and then again without the upper ones.
         """
         if self.variant_paths is None:
             fields = self.table.schema.field_by_name
@@ -363,7 +363,9 @@ class PaimonScanBuilder(Proxy):
 
     @cached_property
     def _hadoop(self) -> HadoopReader | None:
-        """Return how Hadoop's connector reads the table's objects; None if it cannot, or if it is not there."""
+        """Return the settings for Hadoop's connector to read the table's objects; None if it cannot read them or is not
+        on the class path.
+        """
         store = self.table.store
         found = None if store.io.is_near else hadoop_reader(store.io, store.root)
         return found if found is not None and has_s3a(self.jvm) else None

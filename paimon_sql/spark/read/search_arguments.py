@@ -1,4 +1,6 @@
-"""The search that the option of a read asks for, written by `vector_search`, `full_text_search`, `hybrid_search`."""
+"""The search that an option of a read describes; `vector_search`, `full_text_search` and `hybrid_search` write this
+option.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def has_scores(table: Table) -> bool:
 
 
 def query_of(table: Table, given: Mapping[str, str], session: SessionBridge) -> Query | HybridQuery | None:
-    """Return the search that the options of a read ask for, or None. Columns have names as in the session's queries.
+    """Return the search that the options of a read describe, or None. Columns have names as in the session's queries.
 
     Raises `ColumnNotFoundError`, `InvalidOptionError` for arguments that do not fit, `UnsupportedFeatureError`."""
     text = given.get(SEARCH_OPTION)

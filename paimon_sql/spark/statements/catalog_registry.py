@@ -213,7 +213,9 @@ class CatalogRegistry:
             return None
 
     def exists(self, name: str) -> bool:
-        """Return whether a name of one part is a temporary view, or a table in the current database of ours."""
+        """Return whether a name of one part is a temporary view, or a table in the current database of a Paimon
+        catalog.
+        """
         return is_temporary_view(self.session, name) or self.table_of(self._find([name])) is not None
 
     def find_name(self, name: str) -> Located | None:

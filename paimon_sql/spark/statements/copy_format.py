@@ -62,7 +62,7 @@ def copy_format(given: Mapping[str, str | list[str]], *, reads: bool) -> CopyFor
     if unknown:
         verb = "read" if reads else "written"
         raise InvalidOptionError(
-            f"FILE_FORMAT has no option {', '.join(unknown)} where {kind} files are {verb}: it takes TYPE, "
+            f"FILE_FORMAT of {kind} files that are {verb} has no option {', '.join(unknown)}: it takes TYPE, "
             f"{', '.join(known)}."
         )
     for key in ("SKIP_HEADER", "HEADER", "MULTI_LINE", "EMPTY_FIELD_AS_NULL"):

@@ -106,7 +106,7 @@ class FunctionStatements:
         found = self.registry.find_object(statement.name)
         if found is None:
             raise UnsupportedFeatureError(
-                f"Function {'.'.join(statement.name)} is in no Paimon catalog of this session: other "
+                f"Function {'.'.join(statement.name)} is not in a Paimon catalog of this session: other "
                 "catalogs cannot store functions in Python."
             )
         catalog, identifier = found
@@ -128,7 +128,7 @@ class FunctionStatements:
         match statement.kind:
             case "create of a class":
                 raise UnsupportedFeatureError(
-                    f"Function {identifier} cannot be created of a class: Java's classes do not run here. Write CREATE "
+                    f"Function {identifier} cannot be created from a class: Java classes cannot run here. Write CREATE "
                     "FUNCTION … RETURN with SQL, or LANGUAGE PYTHON."
                 )
             case "create":

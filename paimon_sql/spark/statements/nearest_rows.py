@@ -79,8 +79,8 @@ class NearestRows(Proxy):
             )
         if shown_part(table.store) is not None:
             raise UnsupportedFeatureError(
-                f"Table {table.name} cannot be searched: the catalog shows its user a part of the rows, or columns "
-                "masked. Query the table with conditions, or search as another user."
+                f"Table {table.name} cannot be searched: the catalog shows its user only some of the rows, or masks "
+                "columns. Query the table with conditions, or search as another user."
             )
         return table
 

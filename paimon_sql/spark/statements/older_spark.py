@@ -123,7 +123,7 @@ class OlderSpark:
             new = NewTable.of_struct(self.jvm, kept.schema, kept.partition_columns, statement.properties)
         try:
             if taken:
-                raise TableExistsError(f"{identifier} is a table of Spark's own catalog.")
+                raise TableExistsError(f"{identifier} already exists in Spark's own catalog. Use another name.")
             catalog.definitions.create_like(identifier, new, copied)
         except TableExistsError as error:
             condition, named = "TABLE_OR_VIEW_ALREADY_EXISTS", {"relationName": str(identifier)}

@@ -113,7 +113,7 @@ class PaimonStatementRunner:
             place = self.registry.find_database(statement.database)
             if place is None:
                 raise UnsupportedFeatureError(
-                    f"{'.'.join(statement.database) or 'The current database'} is in no Paimon catalog of this "
+                    f"{'.'.join(statement.database) or 'The current database'} is not in a Paimon catalog of this "
                     "session, and only Paimon catalogs have materialized tables: name a database of such a catalog."
                 )
             return MaterializedTables(self.session, place[0]).names(place[1], statement.pattern)
@@ -148,7 +148,7 @@ class PaimonStatementRunner:
         if found is None:
             spelled = ".".join(map(quoted_name, name))
             raise UnsupportedFeatureError(
-                f"{spelled} is in no Paimon catalog of this session: only Paimon tables have tags, MODIFY, CHECK, "
+                f"{spelled} is not in a Paimon catalog of this session: only Paimon tables have tags, MODIFY, CHECK, "
                 "COPY INTO and materialized tables. Name a table of such a catalog."
             )
         return found

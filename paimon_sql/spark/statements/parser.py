@@ -420,7 +420,7 @@ def restrict_paths(session: JavaObject, may_open: Callable[[str], bool]) -> None
 
 
 def check_relations(jvm: Jvm, session: JavaObject) -> None:
-    """Let a session, and sessions made from it later, refuse options that choose rows on anything but a table of ours.
+    """Let a session, and sessions made from it later, refuse options that choose rows on anything but a Paimon table.
     Does nothing if the session does so already.
     """
     check_chosen_relations(jvm, session, CHOOSING, Function2(jvm, _check_chosen))

@@ -1,4 +1,5 @@
-"""DELETE, UPDATE and MERGE INTO: the parsed statement becomes a query for its changes, appended to the table at once.
+"""DELETE, UPDATE and MERGE INTO: the parsed statement becomes a query that computes its changes, and their write to the
+table.
 
 Spark's own rewrites need a writer of row deltas on executors, which Python cannot implement. So the parser hook
 replaces the statement by a command of this package. The command computes the changes as a DataFrame: the row kind, file

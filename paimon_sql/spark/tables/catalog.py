@@ -162,10 +162,11 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
             raise DatabaseNotFoundError(f"Catalog {self.catalog_name} has no database {database!r}. {e}") from None
 
     def _properties_of(self, database: str) -> dict[str, str]:
-        """The properties of a database. The rules of Spark's analyzer ask for them seven times in a CREATE TABLE.
+        """The properties of a database. The rules of Spark's analyzer request them seven times in a CREATE TABLE.
 
-        So a catalog that keeps no properties is asked once by a statement. A DataFrame is not parsed, so its calls may
-        have the number of the statement before: an answer is not used for longer than a second.
+        So if the catalog stores no properties, a statement looks the database up only once. Calls of a DataFrame are
+        not parsed, so they may have the number of the statement before. Therefore an answer is used for at most a
+        second.
         """
         databases, number, now = self._databases, self.session.statements, time.monotonic()
         known = self._described
@@ -178,10 +179,10 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
 
     @contextmanager
     def _changing_databases(self) -> Iterator[None]:
-        """Let no look-up from before the block count after it, even if the block fails halfway.
+        """Forget earlier look-ups of databases at the end of the block, even if the block fails halfway.
 
-        The statements of a script and calls of DataFrames have the number of an earlier statement. All catalogs of the
-        session may have the same warehouse, so the session counts, not the catalog.
+        The statements of a script and calls of DataFrames have the number of an earlier statement, so the number is
+        raised here. All catalogs of the session may have the same warehouse, so the number belongs to the session.
         """
         try:
             yield

@@ -172,8 +172,8 @@ def check_not_stored_as(table: str, properties: Mapping[str, str]) -> None:
     """Raise `UnsupportedFeatureError` for STORED AS, which Spark passes as properties."""
     if properties.keys() & _STORED_AS:
         raise UnsupportedFeatureError(
-            f"CREATE TABLE {table} LIKE … STORED AS is not supported: a table has the file format of its source. "
-            f"Leave it out, or name another by TBLPROPERTIES ('{FILE_FORMAT.key}' = …)."
+            f"CREATE TABLE {table} LIKE … STORED AS is not supported: the new table has the file format of its "
+            f"source. Leave STORED AS out, or choose another format by TBLPROPERTIES ('{FILE_FORMAT.key}' = …)."
         )
 
 

@@ -1,7 +1,7 @@
 """`SparkGenericCatalog`: the Paimon tables of Spark's own catalog, `spark_catalog`.
 
-`GenericCatalogs.java` asks this catalog about Paimon tables, and Spark's own catalog about all else: other tables,
-views, functions, databases.
+`GenericCatalogs.java` passes calls about Paimon tables to this catalog, and all other calls to Spark's own catalog:
+about other tables, views, functions and databases.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ class _NamedProcedure(Proxy):
 class SparkProcedure(_NamedProcedure):
     """`CALL sys.name(…)` before Spark binds it.
 
-    Binding returns another object, because Spark takes an object of both interfaces for bound. It would then count the
-    arguments before it adds the parameters that are not given, if an argument takes more than one pass to resolve.
+    Binding returns another object, because Spark takes an object of both interfaces for bound. Spark would then count
+    the arguments before it adds the parameters that are not given, if an argument takes more than one pass to resolve.
     """
 
     def bind(self, input_type: Any) -> Any:

@@ -223,8 +223,8 @@ class SparkTable(_DataTable, PartitionManagement):
         version, query = partial(self._version, table), query_of(at, given, self.session)
         if query is not None and shown is not None:
             raise UnsupportedFeatureError(
-                f"Table {table.name} cannot be searched: the catalog shows its user a part of the rows, or columns "
-                "masked. Query the table with conditions, or search as another user."
+                f"Table {table.name} cannot be searched: the catalog shows its user only some of the rows, or masks "
+                "columns. Query the table with conditions, or search as another user."
             )
         try:
             if query is not None:
@@ -275,7 +275,7 @@ class SparkTable(_DataTable, PartitionManagement):
 
     def newRowLevelOperationBuilder(self, info: Any) -> Any:
         """Raise `UnsupportedFeatureError`: `DELETE`, `UPDATE` and `MERGE INTO` are commands of this package. Spark's
-        pipelines ask for this interface, and then merge by `df.mergeInto`.
+        pipelines check for this interface, and then merge by `df.mergeInto`.
         """
         raise UnsupportedFeatureError(
             f"Table {self.table.name}: Spark cannot plan this change of rows itself. Write DELETE, UPDATE or MERGE "

@@ -65,7 +65,7 @@ def check_history(
     if key and _STARTS in columns and _STARTS not in key and is_pipeline():
         raise UnsupportedFeatureError(
             f"Table {identifier} cannot keep the older rows of AUTO CDC with stored_as_scd_type=2: its primary key "
-            f"({', '.join(key)}) keeps one row of each. Give it no primary key, or use type 1."
+            f"({', '.join(key)}) keeps only one row of each key. Create the table without a primary key, or use type 1."
         )
 
 

@@ -1,4 +1,4 @@
-"""The versions that a Python has, and what follows if executors have others than the driver.
+"""The versions of a Python and its packages, and the problems if executors have other versions than the driver.
 
 Executors may lack this package. So `versions_here` travels as code, and imports only modules of Python itself.
 """

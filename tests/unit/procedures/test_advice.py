@@ -333,7 +333,7 @@ def test_indexes_that_no_scan_reads(options: dict[str, str], key: str, tmp_path:
     lake = Lake(tmp_path, options)
     assert lake.advice() == {}
     lake.catalog.alter_table(lake.identifier, [SetOption(key, "false")])
-    statement = only(lake.advice(), f"^writers build [a-z ]+, and '{key}' = 'false' lets no scan read them$")
+    statement = only(lake.advice(), f"^writers build [a-z ]+, and '{key}' = 'false' keeps scans from reading them$")
     assert statement == f"ALTER TABLE paimon.default.t UNSET TBLPROPERTIES ('{key}')"
     lake.catalog.alter_table(lake.identifier, [RemoveOption(key)])
     assert lake.advice() == {}

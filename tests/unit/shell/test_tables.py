@@ -120,7 +120,7 @@ def test_doctor(warehouse: str, capsys: pytest.CaptureFixture[str]) -> None:
     open_catalog(warehouse).table("shop.t").alter(options={"compaction.min.file-numm": "1"})
     assert ran(capsys, "doctor", "shop.t", "-w", warehouse, "--deep", "--catalog", "lake").splitlines() == [
         "option 'compaction.min.file-numm' is not an option of Paimon",
-        "  why: it does nothing; 'compaction.min.file-num' is one",
+        "  why: it does nothing; did you mean 'compaction.min.file-num'?",
         "  run: ALTER TABLE lake.shop.t UNSET TBLPROPERTIES ('compaction.min.file-numm')",
     ]
 

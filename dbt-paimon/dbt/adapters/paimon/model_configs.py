@@ -70,7 +70,9 @@ def strategy(config: Mapping[str, Any], table: TableConfigs) -> str:
     if given == "upsert":
         _check_upsert(unique, table)
     if given == "merge" and not unique and not table.primary_key:
-        raise ValueError("incremental_strategy merge needs unique_key, or a primary_key: which rows are the same?")
+        raise ValueError(
+            "incremental_strategy merge needs unique_key or a primary_key, which name the rows to replace."
+        )
     if given == "microbatch" and not table.partition_by:
         raise ValueError(
             f"incremental_strategy microbatch needs partition_by, by a column of the grain of batch_size"

@@ -39,9 +39,9 @@ def test_arguments_that_are_not_literals(arguments: str) -> None:
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("q, LATERAL (SELECT k FROM vector_search('t', 'v', q.e, 2) s WHERE k > 1) r", "no condition of its own"),
-        ("q LEFT JOIN LATERAL vector_search('t', 'v', q.e, 2) r", "no outer join"),
-        ("q LEFT OUTER JOIN LATERAL (SELECT k FROM vector_search('t', 'v', q.e, 2)) r", "no outer join"),
+        ("q, LATERAL (SELECT k FROM vector_search('t', 'v', q.e, 2) s WHERE k > 1) r", "cannot have a condition"),
+        ("q LEFT JOIN LATERAL vector_search('t', 'v', q.e, 2) r", "cannot be in an outer join"),
+        ("q LEFT OUTER JOIN LATERAL (SELECT k FROM vector_search('t', 'v', q.e, 2)) r", "cannot be in an outer join"),
     ],
 )
 def test_searches_for_each_row_that_would_have_other_rows(query: str, said: str) -> None:

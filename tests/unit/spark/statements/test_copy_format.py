@@ -24,7 +24,7 @@ def test_options_become_sparks() -> None:
     ("options", "message"),
     [
         ({"TYPE": "AVRO"}, "TYPE AVRO: use one of CSV, JSON, PARQUET"),
-        ({"TYPE": "CSV", "HEADER": "TRUE"}, "no option HEADER where CSV files are read"),
+        ({"TYPE": "CSV", "HEADER": "TRUE"}, "CSV files that are read has no option HEADER"),
         ({"TYPE": "JSON", "QUOTE": "'"}, "no option QUOTE"),
         ({"TYPE": "CSV", "SKIP_HEADER": "2"}, "SKIP_HEADER of FILE_FORMAT cannot be '2': it is 0 or 1"),
         ({"TYPE": "CSV", "MODE": "PERMISSIVE"}, "no option MODE"),

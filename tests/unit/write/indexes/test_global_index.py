@@ -200,7 +200,7 @@ def test_files_that_are_damaged_or_gone(tmp_path: Path) -> None:
     content = path.read_bytes()
     path.write_bytes(content[:2] + b"x" + content[3:])
     wanted = Compare("v", "=", "a")
-    with pytest.raises(CorruptFileError, match="checksum of a block"):
+    with pytest.raises(CorruptFileError, match="a block of .* has the checksum"):
         ids(table, wanted)
     path.write_bytes(content[:-1])
     with pytest.raises(CorruptFileError, match="btree-global-index"):

@@ -1,1 +1,1 @@
-"""Java sources of the jar for JVM programs: they start Python, and hand to it what concerns Paimon tables."""
+"""Java sources of the jar for JVM programs: they start Python, and pass statements and names of Paimon tables to it."""
