@@ -36,6 +36,7 @@ from paimon_core.options import (
     ICEBERG_TABLE,
     REST_CATALOG,
 )
+from paimon_core.options.iceberg import iceberg_properties
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.json_object import encode_json_object
@@ -145,10 +146,13 @@ def _registered(server: IcebergServer, store: TableStore, metadata: str, here: N
 
 
 def _properties(store: TableStore) -> dict[str, str]:
-    """Return the options that limit the metadata files that a server keeps; Java's connector sends them, too."""
+    """Return the options that limit the metadata files that a server keeps, and the properties that the table's options
+    name. Java's connector sends both, too.
+    """
     return {
         "write.metadata.delete-after-commit.enabled": str(store.options[ICEBERG_DELETE_AFTER_COMMIT]).lower(),
         "write.metadata.previous-versions-max": str(store.options[ICEBERG_PREVIOUS_VERSIONS]),
+        **iceberg_properties(store.options.values),
     }
 
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from paimon_core.errors import InvalidOptionError
 from paimon_core.options.option import Option, TableOptions, boolean, integer, one_of, optional
 
 DISABLED, TABLE_LOCATION, HADOOP_CATALOG = "disabled", "table-location", "hadoop-catalog"
 HIVE_CATALOG, REST_CATALOG = "hive-catalog", "rest-catalog"
 _STORAGES = (DISABLED, TABLE_LOCATION, HADOOP_CATALOG, HIVE_CATALOG, REST_CATALOG)
 _PREFIX = "metadata.iceberg."
+_RESERVED = frozenset(
+    (
+        *("format-version", "uuid", "snapshot-count", "current-schema", "default-partition-spec", "default-sort-order"),
+        *("current-snapshot-summary", "current-snapshot-id", "current-snapshot-timestamp-ms"),
+    )
+)
 ICEBERG_REST = f"{_PREFIX}rest."  # followed by an option of Iceberg's REST client
+ICEBERG_PROPERTIES = f"{_PREFIX}table-properties."  # followed by a property of the table at a server
 
 ICEBERG_STORAGE = Option(
     "metadata.iceberg.storage",
@@ -87,6 +95,18 @@ ICEBERG_OPTIONS = (
 def is_in_iceberg_catalog(options: TableOptions) -> bool:
     """Return whether an Iceberg catalog must register the metadata."""
     return options[ICEBERG_STORAGE] in (HIVE_CATALOG, REST_CATALOG)
+
+
+def iceberg_properties(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of the table at a server. Raises `InvalidOptionError`."""
+    found = {k.removeprefix(ICEBERG_PROPERTIES): v for k, v in options.items() if k.startswith(ICEBERG_PROPERTIES)}
+    for name in found:
+        if not name or name in _RESERVED:
+            raise InvalidOptionError(
+                f"Option '{ICEBERG_PROPERTIES}{name}' cannot be set: "
+                f"{'Iceberg sets this property itself' if name else 'it names no property'}. Remove it."
+            )
+    return found
 
 
 def iceberg_options(options: Mapping[str, str]) -> dict[str, str]:

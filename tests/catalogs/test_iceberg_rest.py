@@ -94,6 +94,20 @@ def test_rows_are_found_by_name(tmp_path: Path, server: IcebergServer) -> None:
     assert [s.snapshot_id for s in at(server).metadata.snapshots] == [2, 3]
 
 
+def test_properties_of_the_table(tmp_path: Path, server: IcebergServer) -> None:
+    catalog, key = catalog_of(tmp_path, server), "metadata.iceberg.table-properties."
+    catalog.create_table(T, schema(**{f"{key}owner": "ops", f"{key}write.parquet.compression-codec": "zstd"}))
+    insert(catalog.load_table(T), [(1, "a")])
+    wanted = {"owner": "ops", "write.parquet.compression-codec": "zstd", "write.metadata.previous-versions-max": "0"}
+    assert at(server).metadata.properties.items() >= wanted.items()
+    catalog.alter_table(T, [SetOption(f"{key}owner", "web"), SetOption(f"{key}team", "b")])
+    insert(catalog.load_table(T), [(2, "b")])
+    assert at(server).metadata.properties.items() >= {**wanted, "owner": "web", "team": "b"}.items()
+    for name, told in (("format-version", "Iceberg sets this property itself"), ("", "names no property")):
+        with pytest.raises(InvalidOptionError, match=told):
+            schema(**{f"{key}{name}": "2"})
+
+
 def test_keyed_partitioned_tables_through_changes_of_columns(tmp_path: Path, server: IcebergServer) -> None:
     catalog = catalog_of(tmp_path, server)
     keys = {"partition_keys": ("v",), "primary_keys": ("k", "v")}

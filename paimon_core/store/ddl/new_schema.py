@@ -37,6 +37,7 @@ from paimon_core.options import (
     TableOptions,
     names,
 )
+from paimon_core.options.iceberg import iceberg_properties
 from paimon_core.options.scan_modes import SCAN_OPTIONS, check_one_version, check_scan_mode
 from paimon_core.options.support import check_option_types
 from paimon_core.spec.hashing.bucket_functions import check_bucket_key
@@ -142,6 +143,7 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
     check_vectors(schema, options)
     check_key_indexes(schema, options)
     check_map_layouts(schema, options)
+    iceberg_properties(schema.options)  # raises for a property that Iceberg sets itself
     check_generated(schema, previous)
     check_constraints(schema, previous)
     check_formats(schema.fields, options)
