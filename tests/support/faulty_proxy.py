@@ -1,7 +1,7 @@
 """A proxy before an object store, which refuses requests, loses answers and cuts them, by dice.
 
 It runs in a thread with an event loop of its own. A request with an effect may be answered by an error, so that a
-client does not know what it did.
+client does not know what it did. A fault whose name begins with "creates " harms creates only.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FAULTS: Mapping[str, float] = MappingProxyType(
         "done, but broken": 0.02,  # 500, with the effect
         "done, but lost": 0.02,  # no answer, with the effect
         "cut": 0.01,  # half of an answer
-        "postponed": 0.1,  # 409 for a create, without an effect
+        "creates postponed": 0.1,  # 409, without an effect
     }
 )
-# of creates
+_CREATES = "creates "
 _CONDITIONS = (b"\r\nif-none-match:", b"\r\nx-oss-forbid-overwrite:", b"\r\nx-goog-if-generation-match: 0")
 _ENDS = {"busy": (503, "SlowDown"), "broken": (500, "InternalError"), "postponed": (409, "ConditionalRequestConflict")}
 
@@ -70,13 +70,16 @@ async def _serve(
     """Serve the requests of one connection, each by a connection of its own to the server."""
     with suppress(OSError, EOFError):
         while head := await _head(reader):
-            fault = next((name for name, share in faults.items() if dice.random() < share), "")
-            if fault == "postponed" and not any(condition in head.lower() for condition in _CONDITIONS):
+            chosen = next((name for name, share in faults.items() if dice.random() < share), "")
+            fault = chosen.removeprefix(_CREATES)
+            if fault != chosen and not any(condition in head.lower() for condition in _CONDITIONS):
                 fault = ""
             if b"\r\nexpect: 100-continue" in head.lower():
                 writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 head = b"\r\n".join(line for line in head.split(b"\r\n") if not line.lower().startswith(b"expect:"))
             body = await _body(reader, head)
+            if fault == "unsent":  # the connection ends before the server has the request
+                break
             if fault in _ENDS:
                 writer.write(_error(head, *_ENDS[fault]))
             else:
