@@ -49,9 +49,11 @@ class BlobFile:
     ahead: _ReadAhead | None = None
 
     @staticmethod
-    def open(io: FileIO, path: str) -> BlobFile:
-        """Open a file. Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`."""
-        with storage_errors("read", path), io.open_input(path) as file:
+    def open(io: FileIO, path: str, known: int | None = None) -> BlobFile:
+        """Open a file, of `known` bytes if metadata says so.
+
+        Raises `FileNotFoundError`, `CorruptFileError`, `StorageError`."""
+        with storage_errors("read", path), io.open_input(path, known) as file:
             size = file.size()
             footer = file.read_at(min(size, _FOOTER), max(size - _FOOTER, 0))
             length = int.from_bytes(footer[:4], "little", signed=True)

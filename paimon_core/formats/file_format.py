@@ -33,7 +33,7 @@ class ReadRequest:
     `variant_paths` has, by field id of a VARIANT, the paths of keys that are needed; a reader may return values with
     these parts alone. `options` are the table's options; some formats need them to read. `max_rows` and `max_bytes`
     limit a batch. `row_count` is the number of rows in metadata, None if unknown: a file with another number of rows is
-    corrupt.
+    corrupt. `size` is the number of bytes in metadata, which saves a request; a file of another size is read, too.
     """
 
     path: str
@@ -48,6 +48,7 @@ class ReadRequest:
     max_rows: int = 128 * 1024
     max_bytes: int = 64 * 2**20
     row_count: int | None = None
+    size: int | None = None
     variant_paths: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
 

@@ -26,7 +26,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.io.delegating import DelegatingFileIO
 from paimon_core.io.disk_cache import DiskCache, check_private
 from paimon_core.io.file_io import MOST_TEXT, FileIO, too_large
-from paimon_core.io.objects.files import WHOLE, ObjectReader
+from paimon_core.io.objects.files import END, WHOLE, ObjectReader
 from paimon_core.io.objects.store import ObjectStoreFileIO
 from paimon_core.options.option import boolean, memory_size, names
 from paimon_core.spec.paths import UUID
@@ -73,18 +73,18 @@ class CachedFileIO(DelegatingFileIO):
     def open_input(self, path: str, size: int | None = None) -> NativeFile:
         if size is None or not self._keeps(path):
             return self.inner.open_input(path, size)
-        if size > WHOLE:
-            return pa.PythonFile(ObjectReader(partial(self.read_ranges, path), size), mode="r")
-        key = self._key(path, "whole")
+        start = 0 if size <= WHOLE else size - END
+        key = self._key(path, f"end {size}" if start else "whole")
         content = self.cache.get(key)
-        if content is not None and len(content) == size:
+        if content is None or len(content) != size - start:
+            file = self.inner.open_input(path, size)
+            if file.size() != size:  # the reader finds the damage
+                return file
+            content = file.read_at(size - start, start)
+            self.cache.put(key, content)
+        if not start:
             return pa.BufferReader(content)
-        file = self.inner.open_input(path, size)
-        if file.size() != size:  # the reader finds the damage
-            return file
-        content = file.read()
-        self.cache.put(key, content)
-        return pa.BufferReader(content)
+        return pa.PythonFile(ObjectReader(partial(self.read_ranges, path), size, (start, content)), mode="r")
 
     def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
         if not self._keeps(path):

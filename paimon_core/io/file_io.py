@@ -102,8 +102,8 @@ class FileIO(Protocol):
     def open_input(self, path: str, size: int | None = None) -> NativeFile:
         """Open a data file for reading at any offset. The caller closes it.
 
-        If the caller passes the size of the file from metadata, the storage saves a request; a file of another size may
-        then raise any error that a damaged file raises. Reading raises `OSError`, not always `StorageError`.
+        If the caller passes the size of the file from metadata, an object store saves a request for a large file. A
+        file of another size is opened, too, with its own size. Reading raises `OSError`, not always `StorageError`.
         """
 
     def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:

@@ -285,7 +285,11 @@ class _Bucket:
         schema, options = self.store.schema, self.store.options
         target = NewPaths(self.store, self.directory).next(file_ending(options))
         request = ReadRequest(
-            self._path(file), schema.select(self.columns), stored=lambda: schema.fields, options=options
+            self._path(file),
+            schema.select(self.columns),
+            stored=lambda: schema.fields,
+            options=options,
+            size=file.file_size,
         )
         written = replace_columns(io, request, target, changes.apply)
         return None if written is None else self._meta(file, written)

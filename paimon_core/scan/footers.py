@@ -66,7 +66,7 @@ def _look(store: TableStore, located: Located) -> FileLook | None:
     path, file = located
 
     def load() -> FileLook:
-        with store.io.open_input(path) as source:
+        with store.io.open_input(path, file.file_size) as source:
             if source.size() != file.file_size:
                 raise FileNotFoundError
             return look(source, file.file_size, store.cache.shapes)

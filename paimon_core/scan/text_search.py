@@ -110,7 +110,7 @@ def probe_ids(store: TableStore, query: Query, rows: Rows, has_condition: bool, 
         return search_file(store, query, rows, has_condition, probe)
     start, end = probe.span
     allowed = allowed_rows(store, rows, has_condition, probe)
-    fetch = IndexInput(store, probe.path)
+    fetch = IndexInput(store, probe.path, probe.file.file_size)
     chosen = None if allowed.all() else allowed
     ids, scores = search_full_text(probe.path, probe.file.file_size, end - start, fetch, query, chosen)
     return FoundIds.of(ids + start, scores)

@@ -75,7 +75,7 @@ def _first(
     covers = entry.file.global_index
     assert covers is not None
     path = index_path(store, entry.partition, entry.bucket, entry.file)
-    file = BTreeFile(path, entry.file.file_size, key_format, IndexInput(store, path))
+    file = BTreeFile(path, entry.file.file_size, key_format, IndexInput(store, path, entry.file.file_size))
     nulls = _shifted(file.nulls(), covers.row_range_start) & own
     if order.nulls_first and len(nulls) >= count:
         return nulls

@@ -88,7 +88,7 @@ def _open(store: TableStore, file: IndexFileMeta, path: str) -> VectorIndexFile:
     covers = file.global_index
     assert covers is not None
     rows = covers.row_range_end - covers.row_range_start + 1
-    return open_vector_index(path, file.index_type, file.file_size, rows, IndexInput(store, path))
+    return open_vector_index(path, file.index_type, file.file_size, rows, IndexInput(store, path, file.file_size))
 
 
 def _compared(query: VectorQuery, rows: Rows, splits: Sequence[DataSplit], ids: RowIds) -> FoundIds:

@@ -47,8 +47,13 @@ class AvroFormat:
         return AvroFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        path = request.path
-        with naming_writer(io, path), read_errors("Avro", path), _schema_errors(path), io.open_input(path) as source:
+        path, size = request.path, request.size
+        with (
+            naming_writer(io, path),
+            read_errors("Avro", path),
+            _schema_errors(path),
+            io.open_input(path, size) as source,
+        ):
             container = ContainerReader(source)
             decoder = _BlockDecoder(container.type, request)
             for records in _batches(container, decoder, request):

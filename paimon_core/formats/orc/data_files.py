@@ -79,7 +79,8 @@ class OrcFormat:
         return OrcFileWriter(io, path, fields, options)
 
     def read(self, io: FileIO, request: ReadRequest) -> Iterator[pa.RecordBatch]:
-        with naming_writer(io, request.path), read_errors("ORC", request.path), io.open_input(request.path) as source:
+        path = request.path
+        with naming_writer(io, path), read_errors("ORC", path), io.open_input(path, request.size) as source:
             tail = check_tail(source)
             file = po.ORCFile(source)
             check_row_count(request, file.nrows)

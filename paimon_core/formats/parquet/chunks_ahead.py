@@ -22,11 +22,11 @@ _GAP = 2**16  # bytes: two chunks with a smaller gap are requested as one
 
 
 class ChunksAhead:
-    """A file of `size` bytes, and the chunks of it that are in memory."""
+    """A file of `size` bytes, its end, and the chunks of it that are in memory."""
 
-    def __init__(self, io: FileIO, path: str, size: int) -> None:
+    def __init__(self, io: FileIO, path: str, size: int, end: bytes = b"") -> None:
         self._fetch, self._size = partial(io.read_ranges, path), size
-        self._reader = _HeldReader(self._fetch, size)
+        self._reader = _HeldReader(self._fetch, size, (size - len(end), end))
         self.source = pa.PythonFile(self._reader, mode="r")
 
     def windows(self, footer: pq.FileMetaData, groups: Sequence[int], names: Sequence[str]) -> Iterator[list[int]]:

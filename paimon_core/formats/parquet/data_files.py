@@ -43,7 +43,7 @@ from paimon_core.formats.shared_maps import SharedMaps
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats, page_stats
 from paimon_core.formats.trusted_bounds import PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
-from paimon_core.io.objects.files import WHOLE
+from paimon_core.io.objects.files import END, WHOLE
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import TableOptions
 from paimon_core.spec.encodings.variant import VARIANT_NULL
@@ -288,7 +288,7 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
     # Read a local file as batches need it, without a memory map: if a mapped file shrinks, the process ends.
     verify = request.options[VERIFY_CHECKSUM]
     with ExitStack() as opened:
-        source, ahead = _source(io, request.path)
+        source, ahead = _source(io, request)
         opened.enter_context(source)
         pre_buffer = not io.is_near and ahead is None
         has_maps = has_other_types = False
@@ -316,13 +316,14 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
         yield _Opened(file, found, has_own_types=not has_other_types, ahead=ahead)
 
 
-def _source(io: FileIO, path: str) -> tuple[pa.NativeFile, ChunksAhead | None]:
+def _source(io: FileIO, request: ReadRequest) -> tuple[pa.NativeFile, ChunksAhead | None]:
     """Open a file. The chunks of a large file on a remote storage are requested ahead."""
-    source = io.open_input(path)
+    source = io.open_input(request.path, request.size)
     if io.requests_at_once < 2 or io.is_near or (size := source.size()) <= WHOLE:
         return source, None
-    source.close()
-    ahead = ChunksAhead(io, path, size)
+    with source:
+        length = min(END, size)
+        ahead = ChunksAhead(io, request.path, size, source.read_at(length, size - length))
     return ahead.source, ahead
 
 

@@ -75,7 +75,7 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
     """
     with (
         read_errors("Parquet", request.path),
-        io.open_input(request.path) as source,
+        io.open_input(request.path, request.size) as source,
         closing(read_groups(io, request)) as old_groups,  # it opens the file again, and is not read to its end
         checked_structure(),
     ):

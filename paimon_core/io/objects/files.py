@@ -8,16 +8,20 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 WHOLE = 8 * 2**20  # bytes: a smaller file is read by one request; also the size of parts
+END = 2**18  # bytes at the end of a large file that are read first: most footers are smaller
 _AHEAD = 2**20  # bytes that a small read fetches
 Ranges = Sequence[tuple[int, int]]  # offset and length of each
 
 
 class ObjectReader(io.RawIOBase):
-    """A file that is read by ranges: large reads in parallel parts, small reads from a piece in memory."""
+    """A file that is read by ranges: large reads in parallel parts, small reads from a piece in memory.
 
-    def __init__(self, fetch: Callable[[Ranges], list[bytes]], size: int) -> None:
+    `piece` is read already: its offset and its bytes.
+    """
+
+    def __init__(self, fetch: Callable[[Ranges], list[bytes]], size: int, piece: tuple[int, bytes] = (0, b"")) -> None:
         self._fetch, self._size, self._at = fetch, size, 0
-        self._start, self._piece = 0, b""
+        self._start, self._piece = piece
 
     def readable(self) -> bool:
         return True

@@ -37,7 +37,7 @@ from paimon_core.io.objects.failures import (
     object_errors,
     status_of,
 )
-from paimon_core.io.objects.files import WHOLE, ObjectReader, ObjectWriter
+from paimon_core.io.objects.files import END, WHOLE, ObjectReader, ObjectWriter
 from paimon_core.io.schemes import scheme_of
 from paimon_core.io.side_by_side import both, delete_side_by_side, outcome_of, side_by_side
 from paimon_core.metrics import PROCESS, Metrics
@@ -94,17 +94,10 @@ class ObjectStoreFileIO:
         return self._call("read", path, read)
 
     def open_input(self, path: str, size: int | None = None) -> NativeFile:
-        def begin(store: Any, key: str) -> tuple[int, bytes | None]:
-            found = _obstore().get(store, key)
-            total = int(found.meta["size"])
-            return total, bytes(found.bytes()) if total <= WHOLE else None
-
-        content = None
-        if size is None or size <= WHOLE:
-            size, content = self._call("read", path, begin)
-        if content is not None:
-            return pa.BufferReader(content)
-        return pa.PythonFile(ObjectReader(partial(self.read_ranges, path), size), mode="r")
+        total, start, piece = self._call("read", path, partial(_begin, size=size))
+        if len(piece) == total:
+            return pa.BufferReader(piece)
+        return pa.PythonFile(ObjectReader(partial(self.read_ranges, path), total, (start, piece)), mode="r")
 
     def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> builtins.list[bytes]:
         wanted = [(offset, length) for offset, length in ranges if length]
@@ -421,6 +414,27 @@ def _postponed(path: str, is_refused: bool) -> StorageError:
     cause = "other writers create it at the same time, and none of them succeeds"
     error = storage_error("create", path, cause)
     return StorageRefusedError(str(error)) if is_refused else error
+
+
+def _begin(store: Any, key: str, size: int | None) -> tuple[int, int, bytes]:
+    """Return the size of an object, and the first bytes that its reader needs, with their offset. A small object is
+    read as a whole.
+
+    If metadata says that the object is large, its end is requested, which also returns its true size. If metadata is
+    wrong, the object may have no bytes there: then it is requested like an object of unknown size.
+    """
+    if size is not None and size > WHOLE:
+        try:
+            found = _obstore().get(store, key, options={"range": (size - END, size)})
+            return int(found.meta["size"]), int(found.range[0]), bytes(found.bytes())
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            if is_unreachable(error) or is_transient(error):
+                raise
+    found = _obstore().get(store, key)
+    total = int(found.meta["size"])
+    return total, 0, bytes(found.bytes()) if total <= WHOLE else b""
 
 
 def _head(store: Any, key: str) -> Mapping[str, Any]:

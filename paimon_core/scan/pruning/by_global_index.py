@@ -229,5 +229,7 @@ def open_index(store: TableStore, entry: IndexManifestEntry, key_format: KeyForm
     keys = None
     if meta.first is not None and meta.last is not None:
         keys = key_format.read(path, meta.first), key_format.read(path, meta.last)
-    content = GLOBAL_INDEX_FILES[file.index_type](path, file.file_size, key_format, IndexInput(store, path))
+    content = GLOBAL_INDEX_FILES[file.index_type](
+        path, file.file_size, key_format, IndexInput(store, path, file.file_size)
+    )
     return IndexedRows(content, covers.row_range_start, file.file_size, keys, meta.has_nulls)

@@ -143,7 +143,7 @@ def newest_values(
     """
     oldest_first = sorted(parts, key=lambda f: (f.max_sequence_number, f.file_name))
     places = FilePlaces(store)
-    files = [_open(store, places.of(data_file_path(bucket_dir, f)), f.row_count) for f in oldest_first]
+    files = [_open(store, places.of(data_file_path(bucket_dir, f)), f) for f in oldest_first]
     starts = [first_row(f) - rows.first for f in oldest_first]
     source = np.full(rows.count, -1, dtype=np.int64)
     for number, (file, start) in enumerate(zip(files, starts, strict=True)):
@@ -189,14 +189,14 @@ def _values_to_write(file: BlobFile, start: int, count: int) -> Iterator[pa.Arra
         start += len(values)
 
 
-def _open(store: TableStore, path: str, row_count: int) -> BlobFile:
+def _open(store: TableStore, path: str, meta: DataFileMeta) -> BlobFile:
     try:
-        file = BlobFile.open(store.io, path)
+        file = BlobFile.open(store.io, path, meta.file_size)
     except FileNotFoundError as e:
         raise DataFileMissingError(
             f"Blob file {path} of table {store.name} is missing: it was deleted, or its snapshot expired. Run the "
             "query again, or roll back to a snapshot that still has its files."
         ) from e
-    if len(file.lengths) != row_count:
-        raise CorruptFileError(path, f"it has {len(file.lengths)} values, but metadata says {row_count}")
+    if len(file.lengths) != meta.row_count:
+        raise CorruptFileError(path, f"it has {len(file.lengths)} values, but metadata says {meta.row_count}")
     return file

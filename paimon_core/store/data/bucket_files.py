@@ -225,6 +225,7 @@ class BucketFiles:
             missing=missing,
             unread=self.unread,
             row_count=file.row_count,
+            size=file.file_size,
             variant_paths=self.store.variant_paths,
         )
         values = values_of_folder(self.fields, missing) if file_format.extension == "orc" and keys else {}

@@ -108,12 +108,12 @@ def new_index_file(store: TableStore, index_type: str, prefix: str = "") -> Inde
 
 
 class IndexInput:
-    """A function that reads a range of bytes of an index file, or fewer bytes at its end.
+    """A function that reads a range of bytes of an index file of `size` bytes, or fewer bytes at its end.
 
     Raises `DataFileMissingError`, `StorageError`."""
 
-    def __init__(self, store: TableStore, path: str) -> None:
-        self._store, self._path = store, path
+    def __init__(self, store: TableStore, path: str, size: int) -> None:
+        self._store, self._path, self._size = store, path, size
 
     def __call__(self, start: int, size: int) -> bytes:
         try:
@@ -129,4 +129,4 @@ class IndexInput:
     @cached_property
     def _file(self) -> Any:
         io = self._store.io
-        return io.open_input(self._path)
+        return io.open_input(self._path, self._size)

@@ -315,8 +315,8 @@ class CountedIO(LocalFileIO):
         super().__init__()
         self.sources: list[Counted] = []
 
-    def open_input(self, path: str) -> Any:
-        self.sources.append(Counted(super().open_input(path)))
+    def open_input(self, path: str, size: int | None = None) -> Any:
+        self.sources.append(Counted(super().open_input(path, size)))
         return pa.PythonFile(self.sources[-1], mode="r")
 
     @property
