@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -49,6 +49,7 @@ else:
     ViewsInFiles = ImportedOnCall("paimon_sql.catalog.definition_files", "ViewsInFiles")
 
 _LOG = logging.getLogger(__name__)
+_MOST_EXPECTED = 100  # folders of a database that are looked at beside the listing of the database
 
 
 @dataclass(frozen=True)
@@ -113,13 +114,23 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
         check_is_empty(name, self.list_tables(name), self._views.files.names(name), self._functions.files.names(name))
 
     def list_tables(self, database: str) -> list[str]:
-        folders = [f for f in self.io.list(self._folders.database(database)) if f.is_dir]
+        path, known = self._folders.database(database), self.cache.listed_folders
+        # the folders of the last listing are looked at beside this listing
+        expected = known.get(path) or () if self.io.requests_at_once > 1 else ()
+        found, are_tables = both(self.io, lambda: list(self.io.list(path)), partial(self._may_be_tables, expected))
+        folders = [f.path for f in found if f.is_dir]
         if not folders:  # a folder in it shows that the database exists
             self._check_database(database)
-        may_be = side_by_side(self.io, lambda f: _may_be_table(self.io, f.path), folders)
-        names = [f.name for f, may in zip(folders, may_be, strict=True) if may]
+        looks = dict(zip(expected, are_tables, strict=True))
+        others = [folder for folder in folders if folder not in looks]
+        looks |= zip(others, self._may_be_tables(others), strict=True)
+        known.put(path, tuple(folders[:_MOST_EXPECTED]))
+        names = [folder.rpartition("/")[2] for folder in folders if looks[folder]]
         replacing = between(names)  # loading one of these completes the replacement
         return sorted(replacing.get(n, n) for n in names)
+
+    def _may_be_tables(self, folders: Sequence[str]) -> list[bool]:
+        return side_by_side(self.io, partial(_may_be_table, self.io), folders)
 
     def list_relations(self, database: str) -> tuple[list[str], list[str]]:
         look = partial(self.list_tables, database), partial(self._views.files.names, database)

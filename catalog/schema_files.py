@@ -49,6 +49,7 @@ from paimon_core.spec.paths import TablePaths, parse_schema_id
 from paimon_core.spec.schema import TableSchema, encode_schema
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
+from paimon_core.store.early_look import with_early_look
 from paimon_core.store.features import check_iceberg_catalogs, check_stays
 from paimon_core.store.schemas import latest_schema, load_schema, schema_ids
 from paimon_core.store.snapshots import latest_snapshot
@@ -134,13 +135,17 @@ class SchemaFiles:
 
         Raises `BranchNotFoundError`.
         """
-        schema = latest_schema(self.io, path, self.cache)
+        read = partial(latest_schema, self.io, path, self.cache)
+        of_main = identifier.branch is None
+        schema, look = with_early_look(self.io, path, self.cache, read) if of_main else (read(), None)
         if schema is None and complete(self.io, path):
-            schema = latest_schema(self.io, path, self.cache)
+            schema = read()
         if schema is None:
             return None
         main = self._table(identifier.base, path, schema)
-        return main if identifier.branch is None else replace(main, store=open_branch(main.store, identifier.branch))
+        if identifier.branch is not None:
+            return replace(main, store=open_branch(main.store, identifier.branch))
+        return main if look is None else replace(main, store=replace(main.store, early_look=look))
 
     def registered_schema(self, path: str) -> TableSchema:
         """Return the latest schema in a folder to register. Raises `TableNotFoundError`."""

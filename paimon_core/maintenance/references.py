@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnreadableFileError
-from paimon_core.io.side_by_side import side_by_side
+from paimon_core.io.side_by_side import side_by_side, together
 from paimon_core.manifests.entries import EntryColumns, FileLocation, Rows
 from paimon_core.spec.paths import paths_of
 from paimon_core.spec.snapshot import Snapshot
@@ -29,7 +29,7 @@ from paimon_core.store.indexes.index_files import index_entries, index_path
 from paimon_core.store.manifests import data_manifests, live_columns, read_columns, read_manifest_list
 from paimon_core.store.snapshots import existing_snapshots, snapshot_ids
 from paimon_core.store.table_store import TableStore
-from paimon_core.store.tags import kept_by_tags
+from paimon_core.store.tags import KeptByTags, kept_by_tags
 
 T = TypeVar("T")
 
@@ -133,11 +133,17 @@ def _every_snapshot(store: TableStore) -> list[Snapshot]:
     return existing_snapshots(store, snapshot_ids(store))
 
 
+def _all_kinds(store: TableStore) -> tuple[list[Snapshot], KeptByTags, list[Snapshot]]:
+    """Read the snapshots, the tags and the long-lived changelogs of a branch, in parallel."""
+    reads: tuple[Callable[[TableStore], Any], ...] = (_every_snapshot, kept_by_tags, list_changelogs)
+    every, tags, changelogs = together(store.io, [partial(read, store) for read in reads])
+    return every, tags, changelogs
+
+
 def versions_of(store: TableStore) -> Versions:
     """Return the current versions of a branch."""
-    tags = kept_by_tags(store)
-    snapshots = (*_every_snapshot(store), *tags.snapshots.values())
-    return Versions(store, snapshots, tuple(list_changelogs(store)), tags.unknown)
+    every, tags, changelogs = _all_kinds(store)
+    return Versions(store, (*every, *tags.snapshots.values()), tuple(changelogs), tags.unknown)
 
 
 def version_places(store: TableStore) -> frozenset[str]:
@@ -145,10 +151,10 @@ def version_places(store: TableStore) -> frozenset[str]:
 
     A snapshot that remains as a tag, or a renamed tag, gets another place. Unlike numbers and names, places are never
     used again."""
-    placed = [("snapshot", s) for s in _every_snapshot(store)]
-    tags = kept_by_tags(store)
+    every, tags, changelogs = _all_kinds(store)
+    placed = [("snapshot", s) for s in every]
     placed += [(f"tag {name}", kept) for name, kept in tags.snapshots.items()]
-    placed += [("changelog", c) for c in list_changelogs(store)]
+    placed += [("changelog", c) for c in changelogs]
     places = {f"{store.branch}/{place}/{version.delta_manifest_list}" for place, version in placed}
     return frozenset(places | {f"{store.branch}/unknown tag {name}" for name in tags.unknown})
 

@@ -93,6 +93,11 @@ class MetadataCache:
         return TableValues()
 
     @cached_property
+    def listed_folders(self) -> TableValues[tuple[str, ...]]:
+        """The folders in the last listing of each database, which may be tables. They may have been deleted since."""
+        return TableValues()
+
+    @cached_property
     def tag_looks(self) -> TableValues[float]:
         """The times, by the monotonic clock, when a commit must look for expired tags again."""
         return TableValues()

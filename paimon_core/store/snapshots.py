@@ -22,10 +22,10 @@ from paimon_core.io.side_by_side import both, outcome_of, side_by_side, together
 from paimon_core.lazy import regex
 from paimon_core.spec.paths import parse_snapshot_id
 from paimon_core.spec.snapshot import Snapshot, decode_snapshot
+from paimon_core.store.early_look import listed_versions, may_list
 from paimon_core.store.table_store import TableStore
 
 _LOOKS = 10
-_MOST_LISTED = 300  # versions: a longer listing takes more time than two small reads
 _HINT = regex(rb"\s*(\d{1,19})\s*")
 
 
@@ -75,7 +75,7 @@ def latest_for_commit(store: TableStore) -> Snapshot | None:
 
 def latest_for_read(store: TableStore) -> Snapshot | None:
     """Return the newest version like `latest_snapshot`, with fewer requests if the session has read the table: with one
-    if the storage gives tags of files.
+    if the storage gives tags of files, and with none if the table was opened a moment ago (`early_look.py`).
 
     Use it for reads, and for plans that a commit checks later. Never build a commit on it: expiry may free the number
     that the session remembers, and for a moment a snapshot outside the history may have this number
@@ -98,9 +98,10 @@ def _in_listing(store: TableStore, known: int) -> Snapshot | None:
     `known` and the newest version is missing: such numbers were freed, so the newest may be outside the history.
     """
     counts, root = store.cache.version_counts, store.paths.version_root
-    if not 0 < (counts.get(root) or 0) <= _MOST_LISTED:
+    if not may_list(store.cache, root):
         return None
-    files = {n: f for f in store.io.list(store.paths.snapshot_dir) if (n := parse_snapshot_id(f.name)) is not None}
+    early = None if store.early_look is None else store.early_look.take(root, known)
+    files = early or listed_versions(store.io, store.paths)
     if known not in files or any(n not in files for n in range(known, max(files))):
         return None
     counts.put(root, len(files))

@@ -27,6 +27,7 @@ from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.value_texts import partition_spec
 from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
+from paimon_core.store.early_look import EarlyLook
 
 _LOG = logging.getLogger(__name__)
 
@@ -112,7 +113,8 @@ class TableStore:
 
     `zone` converts between instants and local times: it is the session's time zone, None for the process's. `metrics`
     counts commits and compactions, `filters` the filters of scans. `threads` decode files for the reader of a split.
-    `variant_paths` are the parts of VARIANTs that a query needs, see `ReadRequest`.
+    `variant_paths` are the parts of VARIANTs that a query needs, see `ReadRequest`. `early_look` is the look at the
+    versions of the table when it was opened.
     """
 
     io: FileIO
@@ -134,9 +136,10 @@ class TableStore:
     filters: SeenFilters = field(default=FILTERS, compare=False, repr=False)
     threads: int = field(default=1, compare=False, repr=False)
     variant_paths: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    early_look: EarlyLook | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "watcher": None, "iceberg_catalogs": None}
+        return {**vars(self), "watcher": None, "iceberg_catalogs": None, "early_look": None}
 
     @staticmethod
     def of(

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 from uuid import UUID
 
@@ -33,7 +34,7 @@ from paimon_core.spec.message import BucketState, CommitMessage
 from paimon_core.spec.snapshot import encode_snapshot
 from paimon_core.spec.tag import Tag, encode_tag
 from paimon_core.spec.types import INT, STRING
-from paimon_core.store import schemas, snapshots
+from paimon_core.store import early_look, schemas
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.changelogs import list_changelogs, write_changelog
 from paimon_core.store.consumers import list_consumers, write_consumer
@@ -65,6 +66,12 @@ from tests.support.tables import data_file, fields, info, message, new_store
 RETAINED = {"snapshot.num-retained.min": "200", "snapshot.num-retained.max": "300"}
 T = Identifier("default", "t")
 KEYED = {"primary_key": "k", "bucket": "1"}
+
+
+@pytest.fixture(autouse=True)
+def _still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at the opening of a table counts for a short time: on a busy machine, it may be outdated."""
+    monkeypatch.setattr(early_look, "time", SimpleNamespace(monotonic=lambda: 0.0))
 
 
 def table_of(root: Path, io: CountingIO, snapshots: int, **options: str) -> TableStore:
@@ -340,11 +347,23 @@ def test_tables_and_views_are_listed_without_a_look_at_the_database_before(tmp_p
         assert catalog.list_tables("db") == ["a", "b", "c"]
     check(made, count=1 + 3, chain=2)
     with io.counted() as made:
+        assert catalog.list_tables("db") == ["a", "b", "c"]
+    check(made, count=1 + 3, chain=1)  # the session expects the same tables
+    other = FileSystemCatalog(io=io, warehouse=str(tmp_path))
+    other.drop_table(Identifier("db", "b"))
+    other.create_table(Identifier("db", "d"), new_table_schema(fields(k=INT), options={}))
+    with io.counted() as made:
+        assert catalog.list_tables("db") == ["a", "c", "d"]
+    check(made, count=1 + 4, chain=2)
+    other.create_table(Identifier("db", "b"), new_table_schema(fields(k=INT), options={}))
+    other.drop_table(Identifier("db", "d"))
+    assert [catalog.list_tables("db") for _ in range(2)] == [["a", "b", "c"]] * 2
+    with io.counted() as made:
         assert catalog.list_views("db") == []
     check(made, count=2, chain=1)
     with io.counted() as made:
         assert catalog.list_relations("db") == (["a", "b", "c"], [])
-    check(made, count=1 + 3 + 1, chain=2)
+    check(made, count=1 + 4 + 1, chain=1)  # the folder of the dropped table is there
     for look in (catalog.list_tables, catalog.list_views, catalog.list_relations):
         with pytest.raises(DatabaseNotFoundError):
             look("missing")
@@ -385,7 +404,7 @@ def test_a_storage_with_tags_shows_by_one_listing_that_a_version_is_the_latest(
     with io.counted() as made:
         assert latest_for_read(mine).id == 22
     check(made, count=2, chain=2)
-    monkeypatch.setattr(snapshots, "_MOST_LISTED", 21)
+    monkeypatch.setattr(early_look, "MOST_LISTED", 21)
     with io.counted() as made:
         assert latest_for_read(mine).id == 22
     check(made, count=2, chain=2)  # two small reads instead of a long listing
@@ -533,7 +552,7 @@ def test_folders_are_searched_for_orphans_side_by_side(tmp_path: Path) -> None:
     with io.counted() as made:
         found = find_orphans(store, 2**62)
     assert (sorted(found.paths), found.size) == (sorted(orphans), 128)
-    check(made, count=161, chain=25)
+    check(made, count=161, chain=18)
 
 
 def test_the_chain_is_computed_from_who_waits_for_whom(tmp_path: Path) -> None:

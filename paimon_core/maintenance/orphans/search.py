@@ -11,13 +11,14 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import TypeVar
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError, UnreadableFileError
 from paimon_core.io.file_io import FileStatus
-from paimon_core.io.side_by_side import batched_side_by_side, missing_paths
+from paimon_core.io.side_by_side import batched_side_by_side, both, missing_paths, side_by_side
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan, names_kept_with
 from paimon_core.maintenance.orphans.unknown_tags import possibly_needed
 from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, version_places, versions_of
@@ -133,23 +134,32 @@ class SearchedFolder:
 
 def folders(store: TableStore) -> Iterator[SearchedFolder]:
     """The folders to search for orphans. Folders behind a symbolic link in the table are left out."""
-    linked = tuple(f"{f.path}/" for f in store.io.list(store.root) if f.is_link)
-    for folder in chain(_metadata_folders(store), _data_folders(store)):
+    linked, metadata = both(store.io, partial(_linked, store), partial(_metadata_folders, store))
+    for folder in chain(metadata, _data_folders(store)):
         if not f"{folder.path}/".startswith(linked):
             yield folder
 
 
-def _metadata_folders(store: TableStore) -> Iterator[SearchedFolder]:
+def _linked(store: TableStore) -> tuple[str, ...]:
+    """Return the beginnings of paths behind a symbolic link in the table."""
+    return tuple(f"{f.path}/" for f in store.io.list(store.root) if f.is_link)
+
+
+def _metadata_folders(store: TableStore) -> list[SearchedFolder]:
     paths = store.paths
-    yield SearchedFolder(paths.manifest_dir, FolderKind.MANIFESTS)
-    yield SearchedFolder(paths.index_dir, FolderKind.INDEXES)
-    yield SearchedFolder(paths.statistics_dir, FolderKind.STATISTICS)
-    yield SearchedFolder(paths.turn_dir, FolderKind.METADATA)
-    for branch in branch_stores(store):
+    found = [
+        SearchedFolder(paths.manifest_dir, FolderKind.MANIFESTS),
+        SearchedFolder(paths.index_dir, FolderKind.INDEXES),
+        SearchedFolder(paths.statistics_dir, FolderKind.STATISTICS),
+        SearchedFolder(paths.turn_dir, FolderKind.METADATA),
+    ]
+    branches = branch_stores(store)
+    for branch, users in zip(branches, side_by_side(store.io, stream_users, branches), strict=True):
         own = branch.paths
-        streams = (own.stream(user) for user in stream_users(branch))
+        streams = (own.stream(user) for user in users)
         for folder in (own.schema_dir, own.snapshot_dir, own.tag_dir, own.consumer_dir, own.changelog_dir, *streams):
-            yield SearchedFolder(folder, FolderKind.METADATA)
+            found.append(SearchedFolder(folder, FolderKind.METADATA))
+    return found
 
 
 def _data_folders(store: TableStore) -> Iterator[SearchedFolder]:
