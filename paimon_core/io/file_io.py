@@ -21,7 +21,7 @@ import errno
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pyarrow import NativeFile
 
@@ -70,6 +70,14 @@ class FileStatus:
     @property
     def name(self) -> str:
         return self.path.rsplit("/", 1)[-1]
+
+
+@runtime_checkable
+class SignsUrls(Protocol):
+    """A storage with addresses that grant access to a file."""
+
+    def signed_url(self, path: str, seconds: int) -> str:
+        """Return an address from which anyone can read a file for some seconds."""
 
 
 class FileIO(Protocol):

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import field
+from datetime import timedelta
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
@@ -246,6 +247,12 @@ class ObjectStoreFileIO:
 
     def _is_folder(self, path: str) -> bool:
         return self._call("look up", path, _has_below)
+
+    def signed_url(self, path: str, seconds: int) -> str:
+        """Return an address from which anyone can read a file for some seconds. Sends no request, except for
+        credentials. Raises `StorageError` if the credentials cannot sign."""
+        valid = timedelta(seconds=seconds)
+        return str(self._call("sign", path, lambda store, key: _obstore().sign(store, "GET", key, valid)))
 
     def status(self, path: str) -> FileStatus:
         with suppress(FileNotFoundError):

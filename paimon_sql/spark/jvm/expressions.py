@@ -76,8 +76,11 @@ def data_type_of(found: JavaObject) -> DataType:
 
 
 def constant_of(found: JavaObject) -> str | bytes | None:
-    """Return the value of a constant expression, bytes or text; None for NULL."""
+    """Return the value of a constant expression, bytes or text; None for NULL. Texts of numbers have their digits, and
+    of an interval of days to seconds the microseconds."""
     value = found.eval(None)
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, bytes | bytearray):
         return bytes(value)
     return None if value is None else str(value.toString())

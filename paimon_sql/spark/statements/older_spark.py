@@ -15,6 +15,7 @@ from py4j.protocol import Py4JJavaError
 from paimon_core.errors import TableExistsError, TableNotFoundError
 from paimon_core.spec.identifier import Identifier
 from paimon_core.table import Table
+from paimon_sql.catalog.base import Catalog
 from paimon_sql.preprocess import SEARCH_OPTION, CreateLike, create_like
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.procedures import PROCEDURES
@@ -36,6 +37,7 @@ from paimon_sql.spark.tables.catalog import STATE_OPTIONS, SparkCatalog
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function_makers
 from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.tables.generic_catalog import SparkGenericCatalog
+from paimon_sql.spark.tables.presigned_url_function import URL_FUNCTIONS, PresignedUrlCall
 
 # with these in its name, a table is not the one that another name of the statement has loaded without them
 _NAMED = STATE_OPTIONS | {SEARCH_OPTION}
@@ -44,7 +46,9 @@ _VIEW = re.compile(r"\b(?:views?|describe|desc|show|drop|truncate)\b", re.IGNORE
 _STATE = re.compile(
     "|".join((*map(re.escape, _NAMED), "(?:vector|full_text|hybrid)_search", "paimon_incremental_")), re.IGNORECASE
 )
-_FUNCTION = re.compile(rf"\bsys\b[`\s]*\.[`\s]*(?:{'|'.join((*COLUMN_FUNCTIONS, BLOB_VIEW))})\b", re.IGNORECASE)
+_FUNCTION = re.compile(
+    rf"\bsys\b[`\s]*\.[`\s]*(?:{'|'.join((*COLUMN_FUNCTIONS, *URL_FUNCTIONS, BLOB_VIEW))})\b", re.IGNORECASE
+)
 _CALL = re.compile(r"\bcall\b", re.IGNORECASE)
 _ARGUMENTS = {p.name.lower(): p.name for procedure in PROCEDURES.values() for p in procedure.parameters}
 
@@ -67,18 +71,26 @@ class OlderSpark:
             ours = place | self.registry.catalogs.keys()
             plan = with_named_options(self.jvm, session, plan, _NAMED, ours)
         if _FUNCTION.search(text) and renames_calls(self.jvm):
-            makers = {**column_function_makers(self.jvm), BLOB_VIEW: BlobViewCall(self.jvm, self._table)}
+            makers = {**column_function_makers(self.jvm), BLOB_VIEW: BlobViewCall(self.jvm, self._viewed)}
+            makers |= {name: PresignedUrlCall(self.jvm, name, self._table) for name in URL_FUNCTIONS}
             session = self.registry.session
             plan = with_named_functions(self.jvm, session, plan, makers, self.registry.catalogs)
         if _CALL.search(text) and exact_names(self.jvm):
             plan = with_exact_names(self.jvm, plan, _ARGUMENTS)
         return plan
 
+    def _viewed(self, name: str) -> Table:
+        return load_viewed(*self._named(name))
+
     def _table(self, name: str) -> Table:
+        catalog, identifier = self._named(name)
+        return catalog.load_table(identifier)
+
+    def _named(self, name: str) -> tuple[Catalog, Identifier]:
         found = self.registry.find_name(name)
         if found is None:
             raise TableNotFoundError(f"Table {name} is not in a Paimon catalog.")
-        return load_viewed(found[0].catalog, found[1])
+        return found[0].catalog, found[1]
 
     def create_like(self, text: str) -> JavaObject | None:
         """Return the plan that runs `CREATE TABLE … LIKE` if it creates a table in a Paimon catalog; None for any other

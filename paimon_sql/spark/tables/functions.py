@@ -29,24 +29,22 @@ from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.tables.blob_view_function import BLOB_VIEW, BlobViewCall, load_viewed
 from paimon_sql.spark.tables.column_functions import COLUMN_FUNCTIONS, column_function
+from paimon_sql.spark.tables.presigned_url_function import TRY_URL, URL, URL_FUNCTIONS, PresignedUrlCall
 
 MAX_PT = "max_pt"
 _USAGES = {
     BLOB_VIEW: "blob_view(table, column, row id): the BLOB of a row of another table, as BINARY that refers to it",
+    URL: f"{URL}(table, descriptor, validity): a URL from which anyone can get the BLOB for the time of an INTERVAL",
+    TRY_URL: f"{TRY_URL}(table, descriptor, validity): the same, NULL for a BLOB that cannot have a URL",
     MAX_PT: "max_pt(table): the largest value of the table's first partition column",
 }
-FUNCTIONS = tuple(sorted((*COLUMN_FUNCTIONS, BLOB_VIEW, MAX_PT)))
-_NOT_YET = ("descriptor_to_presigned_url", "try_descriptor_to_presigned_url")
+FUNCTIONS = tuple(sorted((*COLUMN_FUNCTIONS, *URL_FUNCTIONS, BLOB_VIEW, MAX_PT)))
 
 
 def check_function(name: str) -> str:
-    """Return the name of a function of `sys`. Raises `FunctionNotFoundError` or `UnsupportedFeatureError` for other
-    names.
-    """
+    """Return the name of a function of `sys`. Raises `FunctionNotFoundError` for other names."""
     known = name.lower()
     there = f"the functions of sys are {', '.join(FUNCTIONS)}"
-    if known in _NOT_YET:
-        raise UnsupportedFeatureError(f"Function sys.{name} is not supported by this version: {there}.")
     if known not in FUNCTIONS:
         raise FunctionNotFoundError(f"There is no function sys.{name}: {there}.")
     return known
@@ -66,6 +64,10 @@ def system_function(jvm: Jvm, session: SessionBridge, catalog: Catalog, catalog_
     if known == BLOB_VIEW:
         identifier = partial(_identifier, session, catalog_name, known)
         return expression_function(jvm, known, BlobViewCall(jvm, lambda text: load_viewed(catalog, identifier(text))))
+    if known in URL_FUNCTIONS:
+        identifier = partial(_identifier, session, catalog_name, known)
+        call = PresignedUrlCall(jvm, known, lambda text: catalog.load_table(identifier(text)))
+        return expression_function(jvm, known, call)
     return MaxPartition(jvm, session, catalog, catalog_name) if known == MAX_PT else column_function(jvm, known)
 
 
