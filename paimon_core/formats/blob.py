@@ -32,6 +32,8 @@ _MAGIC, _VERSION = (1481511375).to_bytes(4, "little"), 1
 _FOOTER, _HEAD, _TAIL = 5, 4, 12
 _NULL, _NOT_WRITTEN = -1, -2
 _MOST_BYTES = 64 * 2**20  # read at once, but for a single value
+_MOST_NEAR = 8 * 2**20  # the same on a storage without latency: memory of this size is used again while it is in caches
+_LARGE = 2**16  # the mean size of values that are written one by one, without a copy
 _GAP = 64 * 2**10  # bytes between two runs of rows that one request reads
 _MAGIC_SUM = zlib.crc32(_MAGIC)
 
@@ -90,9 +92,10 @@ class BlobFile:
 
     def read(self, start: int, count: int) -> Iterator[pa.Array]:
         """Yield the values of some rows, in pieces, with NULL for values that the file does not have."""
+        most = _MOST_NEAR if self.io.is_near else _MOST_BYTES
         while count:
             ends = self.offsets[start : start + count] + np.maximum(self.lengths[start : start + count], 0)
-            rows = max(1, int(np.searchsorted(ends - self.offsets[start], _MOST_BYTES, side="right")))
+            rows = max(1, int(np.searchsorted(ends - self.offsets[start], most, side="right")))
             yield self._values(slice(start, start + rows))
             start, count = start + rows, count - rows
 
@@ -105,9 +108,10 @@ class BlobFile:
         """Yield the bytes of some rows as they are stored, in pieces."""
         low = int(self.offsets[start])
         end = low + int(np.maximum(self.lengths[start : start + count], 0).sum())
+        most = _MOST_NEAR if self.io.is_near else _MOST_BYTES
         while low < end:
-            yield self._bytes(low, min(end - low, _MOST_BYTES))
-            low += _MOST_BYTES
+            yield self._bytes(low, min(end - low, most))
+            low += most
 
     def _bytes(self, offset: int, size: int) -> pa.Buffer:
         known = None if self.ahead is None else self.ahead.known(offset, size)
@@ -191,12 +195,10 @@ class BlobFileWriter:
         lengths, before = _entry_lengths(values), self.size
         stored = values.drop_null().cast(pa.large_binary())
         sizes = lengths[lengths > 0].astype("<i8")
-        tails = _entry_tails(stored, sizes)
-        magic, nothing = (pa.scalar(b, pa.large_binary()) for b in (_MAGIC, b""))
-        entries = pc.binary_join_element_wise(magic, stored, tails, nothing)
         size = int(sizes.sum())
         with storage_errors("write", self._file.path):
-            self._file.sink.write(entries.buffers()[2].slice(0, size) if size else b"")
+            for data in _entries(stored, _entry_tails(stored, sizes), size):
+                self._file.sink.write(data)
         self.size += size
         empty = np.full(len(values), _NULL) if written is None else np.where(written, _NULL, _NOT_WRITTEN)
         self._lengths.append(np.where(lengths > 0, lengths, empty))
@@ -230,6 +232,18 @@ class BlobFileWriter:
 def _entry_lengths(values: pa.Array) -> Lengths:
     """Return the number of bytes stored for each value."""
     return np.where(validity(values), byte_lengths(values) + _HEAD + _TAIL, 0)
+
+
+def _entries(stored: pa.Array, tails: pa.Array, size: int) -> Iterator[pa.Buffer | bytes]:
+    """Yield the stored bytes of values, `size` together. Large values are not copied, which needs a loop over them."""
+    if size >= _LARGE * max(len(stored), 1):
+        for value, tail in zip(stored, tails, strict=True):
+            yield _MAGIC
+            yield value.as_buffer()
+            yield tail.as_buffer()
+    elif size:
+        magic, nothing = (pa.scalar(b, pa.large_binary()) for b in (_MAGIC, b""))
+        yield pc.binary_join_element_wise(magic, stored, tails, nothing).buffers()[2].slice(0, size)
 
 
 def _entry_tails(stored: pa.Array, sizes: NDArray[Any]) -> pa.Array:

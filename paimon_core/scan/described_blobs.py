@@ -14,7 +14,7 @@ from paimon_core.errors import DataFileMissingError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import BLOB_AS_DESCRIPTOR
 from paimon_core.store.blob.columns import described_fields, descriptor_fields, reads_rows_to_change
-from paimon_core.store.blob.values import MOST_BYTES, DescribedBlobs, is_descriptor
+from paimon_core.store.blob.values import DescribedBlobs, is_descriptor
 from paimon_core.store.external.files import check_pack
 from paimon_core.store.table_store import TableStore
 
@@ -67,12 +67,12 @@ def _missing(store: TableStore, path: str) -> DataFileMissingError:
 
 
 def _pieces(batch: pa.RecordBatch, blobs: DescribedBlobs, described: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Divide the rows into pieces with up to `MOST_BYTES` of values."""
+    """Divide the rows into pieces of values that are fetched at once."""
     columns = (batch.column(name) for name in described)
     ends = np.cumsum(np.sum([row_sums(c, blobs.sizes(blob_parts(c)[0])) for c in columns], axis=0))
     start = 0
     while start < len(ends):
         before = ends[start - 1] if start else 0
-        end = max(start + 1, int(np.searchsorted(ends, before + MOST_BYTES, side="right")))
+        end = max(start + 1, int(np.searchsorted(ends, before + blobs.at_once, side="right")))
         yield batch.slice(start, end - start)
         start = end

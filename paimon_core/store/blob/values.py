@@ -33,6 +33,7 @@ else:
 
 _PACK = ".managed.blob"
 MOST_BYTES = 64 * 2**20  # of values that are fetched at once, except for a single value
+_MOST_NEAR = 8 * 2**20  # the same on a storage without latency: memory of this size is used again while it is in caches
 _UNKNOWN_SIZE = MOST_BYTES  # the assumed size of a value that reaches to the end of its file: it is fetched alone
 _MOST_SIZE = 2**40  # no file is larger; only a damaged descriptor has a larger size
 
@@ -52,6 +53,11 @@ class DescribedBlobs:
         given = {k.removeprefix(DESCRIPTORS): value for k, value in values.items() if k.startswith(DESCRIPTORS)}
         return DescribedBlobs(store.io, store.root, dict(store.allowed.descriptors) | given, store.allowed)
 
+    @property
+    def at_once(self) -> int:
+        """Return the number of bytes to fetch at once."""
+        return min(MOST_BYTES, _MOST_NEAR) if self.own.is_near else MOST_BYTES
+
     def sizes(self, values: pa.Array) -> NDArray[np.int64]:
         """Return the number of bytes of each value, as far as descriptors contain it; shape (rows,)."""
         described = is_descriptor(values)
@@ -66,7 +72,7 @@ class DescribedBlobs:
         ends, start = np.cumsum(row_sums(values, self.sizes(blob_parts(values)[0]))), 0
         while start < len(ends):
             before = ends[start - 1] if start else 0
-            end = max(start + 1, int(np.searchsorted(ends, before + MOST_BYTES, side="right")))
+            end = max(start + 1, int(np.searchsorted(ends, before + self.at_once, side="right")))
             yield values.slice(start, end - start)
             start = end
 
@@ -95,8 +101,8 @@ class DescribedBlobs:
                 check(normalize(uri))
             chosen = codes == code
             read = self._read(uri, starts[chosen], lengths[chosen], missing)
-            found = pc.replace_with_mask(found, chosen, read)
-        return pc.replace_with_mask(values.cast(pa.large_binary()), described, found)
+            found = read if chosen.all() else pc.replace_with_mask(found, chosen, read)
+        return found if described.all() else pc.replace_with_mask(values.cast(pa.large_binary()), described, found)
 
     def read(self, descriptor: BlobDescriptor) -> bytes:
         """Read the bytes to which a descriptor refers.

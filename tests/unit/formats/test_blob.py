@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimon_core.errors import CorruptFileError, DataFileMissingError, UnreadableFileError
+from paimon_core.formats import blob
 from paimon_core.formats.blob import BlobFile, BlobFileWriter
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.row_ranges import row_ranges
@@ -132,3 +133,24 @@ def test_a_file_that_is_not_there_or_too_short(tmp_path: Path) -> None:
 
 
 PAIRS = (("a.parquet", "k"), ("x.blob", "v"))
+
+
+@pytest.mark.parametrize("near", [True, False])
+def test_large_values_are_written_and_read_as_small_ones(
+    tmp_path: Path, near: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Large values are written without a copy of them, and read in smaller pieces from a near storage."""
+    monkeypatch.setattr(blob, "_MOST_NEAR", 150_000)
+    monkeypatch.setattr(LocalFileIO, "is_near", property(lambda _: near))
+    values = [None if i % 3 == 2 else bytes([i]) * (70_000 + i) for i in range(12)]
+    paths = [str(tmp_path / name) for name in ("large.blob", "small.blob")]
+    for path, least in zip(paths, (2**16, 2**30), strict=True):
+        monkeypatch.setattr(blob, "_LARGE", least)
+        writer = BlobFileWriter(LocalFileIO(), path)
+        starts = writer.write(pa.array(values, pa.binary()))
+        assert writer.close() == Path(path).stat().st_size
+    assert Path(paths[0]).read_bytes() == Path(paths[1]).read_bytes()
+    pieces = [p.to_pylist() for p in BlobFile.open(LocalFileIO(), paths[0]).read(0, 12)]
+    assert [v for piece in pieces for v in piece] == values and (len(pieces) > 3) is near
+    data = Path(paths[0]).read_bytes()
+    assert [data[s:][: len(v)] for s, v in zip(starts.tolist(), values, strict=True) if v] == [v for v in values if v]

@@ -14,11 +14,11 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import DataFileMissingError, InvalidDataError, NotAllowedError
 from paimon_core.formats.blob import BlobFile, BlobFileWriter
 from paimon_core.io.local import LocalFileIO
-from paimon_core.scan import described_blobs
 from paimon_core.scan.derived_tables import DerivedTable, read_derived
 from paimon_core.spec.encodings.blob_descriptor import BlobDescriptor
 from paimon_core.spec.types import BYTES, INT
 from paimon_core.store.allowed import Allowed
+from paimon_core.store.blob import values
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.table import Table
 from paimon_core.write.writer import open_writer
@@ -72,7 +72,7 @@ def bucket(warehouse: Path) -> Path:
 
 @pytest.mark.parametrize("most_bytes", [1, 10, 2**20])
 def test_values_come_from_the_packs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_bytes: int) -> None:
-    monkeypatch.setattr(described_blobs, "MOST_BYTES", most_bytes)
+    monkeypatch.setattr(values, "MOST_BYTES", most_bytes)
     first = pack(bucket(tmp_path), "data-1-0.managed.blob", b"one", b"", b"three", b"x" * 9000)
     second = pack(bucket(tmp_path), "data-2-0.managed.blob", b"newer")
     old = [(1, first[0]), (2, None), (3, first[1]), (4, first[2]), (5, first[3]), (6, first[2]), (7, None)]

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError
 from paimon_core.io.local import LocalFileIO
-from paimon_core.scan import described_blobs
 from paimon_core.scan.read import read_split
 from paimon_core.spec.schema import decode_schema, encode_schema
 from paimon_core.spec.types import BYTES, DOUBLE, INT, STRING, CollectionType, DataType, Kind, MapType
@@ -88,7 +87,6 @@ def test_rows_change_as_in_a_model(
     model: dict[int, Row] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(values, "MOST_BYTES", most_bytes)
-        patch.setattr(described_blobs, "MOST_BYTES", most_bytes)
         for step, rows in steps:
             before = on_disk(table)
             if step == "compact":
