@@ -282,5 +282,5 @@ def test_arguments_that_no_call_writes_are_refused(spark: Any, arguments: str) -
     spark.sql(f"CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;2') {evolved}")
     with pytest.raises(PySparkException, match="call vector_search, full_text_search or hybrid_search in FROM"):
         spark.sql(f"SELECT * FROM t WITH ('search.arguments' = '{arguments}')").collect()
-    with pytest.raises(PySparkException, match="an older paimon-sql's: create the view again"):  # not all rows
+    with pytest.raises(PySparkException, match="an older paimon-sql's: create the view with this option again"):
         spark.sql(f"SELECT * FROM t WITH ('vector-search.arguments' = '{arguments}')").collect()

@@ -89,7 +89,7 @@ def test_a_checkpoint_of_another_table(warehouse: str, tmp_path: Path) -> None:
     of_other = stream(other)
     end = of_other.latest(of_other.initial(), ALL)
     for act in (lambda s: s.latest(end, ALL), lambda s: s.plan(end, end)):
-        with pytest.raises(InvalidDataError, match=r"The checkpoint belongs to .*, and table default\.t is "):
+        with pytest.raises(InvalidDataError, match=r"The checkpoint belongs to .*, but table default\.t is "):
             act(stream(warehouse))
     with pytest.raises(InvalidDataError, match="not an offset of a Paimon table"):
         parse_position('{"logOffset": 3}')  # of another source
