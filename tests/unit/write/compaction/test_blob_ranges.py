@@ -221,7 +221,9 @@ def test_runs_of_rows_are_read_together(tmp_path: Path, work: str, monkeypatch: 
     opened: list[str] = []
     with monkeypatch.context() as patched:
         open_input = LocalFileIO.open_input
-        patched.setattr(LocalFileIO, "open_input", lambda io, path: (opened.append(path), open_input(io, path))[1])
+        patched.setattr(
+            LocalFileIO, "open_input", lambda io, path, size=None: (opened.append(path), open_input(io, path, size))[1]
+        )
         if work == "read":
             assert read(table, "v") == [(b"%03d" % i if i % 2 else b"new%d" % i,) for i in range(100)]
         else:
