@@ -24,18 +24,6 @@ class SharedMaps:
 
     shredders: Mapping[str, tuple[MapShredder, int]]
 
-    @staticmethod
-    def of(fields: Sequence[DataField], options: TableOptions, first_rows: pa.Table) -> SharedMaps:
-        """Return the MAPs of a file with these first rows. A MAP has as many columns as the widest of them needs, up to
-        the option's number.
-        """
-        found = dict[str, tuple[MapShredder, int]]()
-        for field in fields:
-            if is_shared(field, options):
-                columns = max(1, min(options[most_columns(field.name)], widest(first_rows.column(field.name))))
-                found[field.name] = MapShredder(columns, options[placement(field.name)]), columns
-        return SharedMaps(found)
-
     def schema(self, logical: pa.Schema) -> pa.Schema:
         """Return the columns of the file."""
         return pa.schema([self._field(f) for f in logical]) if self.shredders else logical
@@ -75,6 +63,18 @@ class SharedMaps:
         if field.name not in self.shredders:
             return field
         return field.with_type(physical_type(field.type, self.shredders[field.name][1]))
+
+
+def shared_maps(fields: Sequence[DataField], options: TableOptions, first_rows: pa.Table) -> SharedMaps:
+    """Return the MAPs of a file with these first rows. A MAP has as many columns as the widest of them needs, up to the
+    option's number.
+    """
+    found = dict[str, tuple[MapShredder, int]]()
+    for field in fields:
+        if is_shared(field, options):
+            columns = max(1, min(options[most_columns(field.name)], widest(first_rows.column(field.name))))
+            found[field.name] = MapShredder(columns, options[placement(field.name)]), columns
+    return SharedMaps(found)
 
 
 def is_shared(field: DataField, options: TableOptions) -> bool:

@@ -30,7 +30,7 @@ from paimon_core.formats.orc.timestamps import (
 )
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
-from paimon_core.formats.shared_maps import SharedMaps
+from paimon_core.formats.shared_maps import SharedMaps, shared_maps
 from paimon_core.formats.stats import ValueStats
 from paimon_core.formats.writers import naming_writer
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -118,7 +118,7 @@ class OrcFileWriter:
 
     def write(self, rows: pa.Table) -> None:
         if not self._started:
-            self._maps = SharedMaps.of(self._fields, self._options, rows)
+            self._maps = shared_maps(self._fields, self._options, rows)
             self._schema = self._maps.schema(self._logical)
         for name, column in zip(self._schema.names, rows.columns, strict=True):
             for part in column.chunks:

@@ -39,7 +39,6 @@ from paimon_core.formats.parquet.thrift import I32, Fields, checked_structure
 from paimon_core.formats.parquet.unfamiliar import parquet_errors
 from paimon_core.formats.reading import check_row_count, conform_batch, request_sources
 from paimon_core.formats.replaced_footer import ReplacedFooterFile
-from paimon_core.formats.shared_maps import SharedMaps
 from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats, page_stats
 from paimon_core.formats.trusted_bounds import PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO, storage_errors
@@ -53,10 +52,13 @@ from paimon_core.spec.types import VARIANT, DataField, StoredTimeType
 
 if TYPE_CHECKING:
     from paimon_core.formats.parquet.variant_columns import VariantColumns, given_shapes, variant_columns
+    from paimon_core.formats.shared_maps import SharedMaps, shared_maps
 else:
     VariantColumns = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "VariantColumns")
     given_shapes = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "given_shapes")
     variant_columns = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "variant_columns")
+    SharedMaps = ImportedOnCall("paimon_core.formats.shared_maps", "SharedMaps")
+    shared_maps = ImportedOnCall("paimon_core.formats.shared_maps", "shared_maps")
 
 _FEW_GROUPS, _FEW_ROWS = 2, 2**13
 _KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
@@ -150,7 +152,7 @@ class ParquetFileWriter:
             parts.append((column_stats(field.type, rows.column(field.name)), rows.num_rows))
         if self._writer is None:
             self._variants = variant_columns(self._fields, self._options, rows)
-            self._maps = SharedMaps.of(self._fields, self._options, rows)
+            self._maps = shared_maps(self._fields, self._options, rows)
         stored = _with_required_parts(self._maps.physical(self._variants.physical(rows)))
         with storage_errors("write", self._output.path):
             if self._writer is None:

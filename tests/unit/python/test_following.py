@@ -169,7 +169,7 @@ def test_a_position_of_another_table_is_an_error(table: PaimonTable, lake: Paimo
     (batch,) = table.follow()
     other = lake.create_table("shop.other", SCHEMA)
     other.append([{"k": 1, "v": "a"}])
-    with pytest.raises(InvalidDataError, match="belongs to main@.*, and table shop.other is main@"):
+    with pytest.raises(InvalidDataError, match="belongs to main@.*, but table shop.other is main@"):
         next(other.follow(after=batch.position.replace("main@", "main@1")))
     with pytest.raises(InvalidDataError, match="not an offset"):
         other.follow(after="{}")
