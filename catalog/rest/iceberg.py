@@ -200,7 +200,9 @@ def table_at_server(store: TableStore, options: Mapping[str, str]) -> IcebergTab
         token = {TOKEN: given[TOKEN]} if given.get(TOKEN) else {}
         settings = read_settings({_URI: given[_URI], **token, **{k: v for k, v in given.items() if _is_header(k)}})
     except InvalidOptionError as error:
-        raise InvalidOptionError(f"Table {store.name}, server of its Iceberg metadata: {error}") from error
+        raise InvalidOptionError(
+            f"Table {store.name} cannot be registered at the server of its Iceberg metadata: {error}"
+        ) from error
     return IcebergTableAtServer(given, settings, _name(store))
 
 

@@ -116,9 +116,8 @@ def check_order(store: TableStore, columns: Sequence[str]) -> None:
 
 
 def replacing(buckets: Iterable[BucketState], written: Iterable[CommitMessage]) -> list[CommitMessage]:
-    """Return the messages that replace the files of buckets with the written files.
-
-    They are an overwrite, as in Java.
+    """Return the messages that replace the files of buckets with the written files. The commit is an overwrite, as in
+    Java.
     """
     after: dict[bytes, list[DataFileMeta]] = defaultdict(list)
     for message in written:

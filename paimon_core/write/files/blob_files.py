@@ -121,7 +121,7 @@ class BlobColumnWriter:
                 self._close()
 
     def copy(self, file: BlobFile | None, start: int, count: int) -> None:
-        """Add the values of rows of a file as they are stored, or NULL without a file."""
+        """Add the values of rows of a file as they are stored. Without a file, add NULL for each row."""
         while count:
             new = self._files.open()
             rows = count if self._target is None or file is None else file.room(start, count, self._target - new.size)

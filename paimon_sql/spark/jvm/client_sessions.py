@@ -89,9 +89,9 @@ def refuse_connect_writes(jvm: Jvm, lists: JavaObject) -> None:
     Variant.of(_NONE),
 )
 def guard_thrift_sessions(jvm: Jvm, server: JavaObject, lists: JavaObject | None) -> None:
-    """Make HiveServer2 refuse sessions and statements that set properties of the JVM. With `lists`, of `allow_lists`,
-    HiveServer2 also refuses every setting that is not in them. Raises `UnsupportedFeatureError` if it cannot and there
-    are `lists`.
+    """Make HiveServer2 refuse sessions and statements that set properties of the JVM. With `lists` (the result of
+    `allow_lists`), HiveServer2 also refuses every setting that is not in them. Raises `UnsupportedFeatureError` if it
+    cannot and there are `lists`.
     """
     if jvm.variant(guard_thrift_sessions).name != _NONE:
         jvm.compiled("ThriftSessions").install(server, *_REFUSED, lists)

@@ -88,7 +88,9 @@ class PartitionManagement(Proxy):
         """Do nothing: a partition appears with its first row."""
 
     def renamePartition(self, source: Any, target: Any) -> bool:
-        raise self._refusal("partitions cannot be renamed: insert their rows into another, then drop them")
+        raise self._refusal(
+            "partitions cannot be renamed: insert the rows into another partition, then drop the old one"
+        )
 
     def replacePartitionMetadata(self, identifier: Any, properties: Any) -> None:
         raise self._refusal("partitions have no properties")

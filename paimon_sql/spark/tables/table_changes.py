@@ -109,7 +109,9 @@ def schema_change(change: Any) -> SchemaChange:
     kind = change_kind(change)
     translate = _TRANSLATIONS.get(kind) if isinstance(kind, ChangeKind) else None
     if translate is None:
-        raise UnsupportedFeatureError(f"ALTER TABLE with {kind} is not supported: Paimon tables have no such thing.")
+        raise UnsupportedFeatureError(
+            f"ALTER TABLE with {kind} is not supported: Paimon tables cannot be changed in this way."
+        )
     return translate(change)
 
 
