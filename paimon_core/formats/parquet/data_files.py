@@ -27,7 +27,6 @@ from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.prune import may_match
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import Output, OutputFile
-from paimon_core.formats.parquet.chunks_ahead import ChunksAhead
 from paimon_core.formats.parquet.encodings import check_encodings, column_encodings, part_dictionaries
 from paimon_core.formats.parquet.footer import file_end, read_footer, schema_elements
 from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, int96_as_bytes, stored_leaves
@@ -51,9 +50,13 @@ from paimon_core.spec.stats import UNKNOWN, ColumnStats
 from paimon_core.spec.types import VARIANT, DataField, StoredTimeType
 
 if TYPE_CHECKING:
+    from paimon_core.formats.parquet.chunks_ahead import ChunksAhead
     from paimon_core.formats.parquet.variant_columns import VariantColumns, given_shapes, variant_columns
+    from paimon_core.formats.parquet.vector_pages import vectors_of
     from paimon_core.formats.shared_maps import SharedMaps, shared_maps
 else:
+    ChunksAhead = ImportedOnCall("paimon_core.formats.parquet.chunks_ahead", "ChunksAhead")
+    vectors_of = ImportedOnCall("paimon_core.formats.parquet.vector_pages", "vectors_of")
     VariantColumns = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "VariantColumns")
     given_shapes = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "given_shapes")
     variant_columns = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "variant_columns")
@@ -235,12 +238,14 @@ class _Opened:
     """A file, and its checked footer if the file is near, so that checking each page is cheap.
 
     `has_own_types`: the columns have the types of the footer, and no others by Arrow's metadata or by a changed footer.
+    `verifies`: the checksums of pages are checked.
     `parts` are the parts to read of VARIANTs, by column.
     """
 
     file: pq.ParquetFile
     near: CheckedFooter | None = None
     has_own_types: bool = False
+    verifies: bool = False
     parts: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
     ahead: ChunksAhead | None = None
 
@@ -257,10 +262,38 @@ class _Opened:
             for group in groups:
                 self.near.check_pages(group, frozenset(names))
         wanted = [part for name in names for part in self.parts.get(name, (name,))]
+        if self.near is not None and any(_may_be_vectors(self.schema.field(name).type) for name in names):
+            for group in groups:
+                yield from self._group(size, group, names)
+            return
         windows = [list(groups)] if self.ahead is None else self.ahead.windows(self.metadata, groups, wanted)
         for window in windows:
             for batch in self.file.iter_batches(size, row_groups=window, columns=wanted, use_threads=False):
                 yield _with_variants(batch, self.parts) if self.parts else batch
+
+    def _group(self, size: int, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield a row group. Its columns of vectors are decoded here."""
+        assert self.near is not None
+        rows, fields = self.metadata.row_group(group).num_rows, {n: self.schema.field(n) for n in names}
+        candidates = [n for n, f in fields.items() if _may_be_vectors(f.type) and n not in self.parts]
+        found = {
+            n: vectors_of(self.near, self.file.schema, (group, n, rows), verifies=self.verifies) for n in candidates
+        }
+        known = {n: column.cast(fields[n].type) for n, column in found.items() if column is not None}
+        others = [n for n in fields if n not in known]
+        wanted = [part for name in others for part in self.parts.get(name, (name,))]
+        if not others:
+            vectors = pa.RecordBatch.from_arrays([known[n] for n in fields], schema=pa.schema(list(fields.values())))
+            yield from (vectors.slice(start, size) for start in range(0, rows, size))
+            return
+        start = 0
+        for batch in self.file.iter_batches(size, row_groups=[group], columns=wanted, use_threads=False):
+            whole = _with_variants(batch, self.parts) if self.parts else batch
+            columns = {n: known[n].slice(start, len(batch)) if n in known else whole.column(n) for n in fields}
+            yield pa.RecordBatch.from_arrays(
+                list(columns.values()), schema=pa.schema([fields[n].with_type(c.type) for n, c in columns.items()])
+            )
+            start += len(batch)
 
     def with_parts(self, request: ReadRequest, sources: Sequence[str | None]) -> _Opened:
         """Return the file for a reader that needs parts of its VARIANTs only."""
@@ -270,6 +303,10 @@ class _Opened:
         wanted = {s: request.variant_paths[f.id] for f, s in pairs if s is not None and f.id in request.variant_paths}
         found = {s: parts_to_read(self.schema.field(s).type, paths, s) for s, paths in wanted.items()}
         return replace(self, parts={s: parts for s, parts in found.items() if parts is not None})
+
+
+def _may_be_vectors(arrow: pa.DataType) -> bool:
+    return bool(pa.types.is_list(arrow) and pa.types.is_floating(arrow.value_type))
 
 
 def _with_variants(batch: pa.RecordBatch, parts: Collection[str]) -> pa.RecordBatch:
@@ -315,7 +352,7 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
         check_row_count(request, file.metadata.num_rows)
         found = checked_footer(source, file.schema, file.metadata.num_row_groups) if io.is_near else None
         has_other_types = has_other_types or b"ARROW:schema" in (file.metadata.metadata or {})
-        yield _Opened(file, found, has_own_types=not has_other_types, ahead=ahead)
+        yield _Opened(file, found, has_own_types=not has_other_types, verifies=verify, ahead=ahead)
 
 
 def _source(io: FileIO, request: ReadRequest) -> tuple[pa.NativeFile, ChunksAhead | None]:
