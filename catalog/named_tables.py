@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, TableExistsError
 from paimon_core.io.file_io import FileIO
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import BLOB_VIEW_FIELD
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
@@ -22,11 +23,13 @@ from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 from paimon_core.table import Table
 from paimon_sql.catalog.base import Catalog, StagedTable
-from paimon_sql.catalog.other_tables import Reopen, TablesOfCatalog
 from paimon_sql.catalog.schema_files import OpenIceberg, SchemaFiles, check_is_table, table_defaults
 
 if TYPE_CHECKING:
     from paimon_core.store.ddl.schema_changes import SchemaChange
+    from paimon_sql.catalog.other_tables import Reopen, TablesOfCatalog
+else:
+    TablesOfCatalog = ImportedOnCall("paimon_sql.catalog.other_tables", "TablesOfCatalog")
 
 
 class TableChanges(Protocol):

@@ -31,6 +31,10 @@ class TablesOfCatalog:
     def __getstate__(self) -> dict[str, Any]:
         return {"catalog": None, "options": dict(self.options), "reopen": self.reopen, "moment": self.moment}
 
+    def seen_by(self, catalog: Catalog) -> TablesOfCatalog:
+        """Return the tables of the same catalog with the rights of its user."""
+        return replace(self, catalog=catalog)
+
     def at(self, moment: int) -> TablesOfCatalog:
         return self if self.moment is not None else replace(self, moment=moment)
 

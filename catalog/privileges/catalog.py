@@ -37,12 +37,12 @@ from paimon_sql.catalog.base import (
     SupportsRegistration,
     SupportsViews,
 )
-from paimon_sql.catalog.other_tables import TablesOfCatalog
 from paimon_sql.catalog.privileges.accounts import Account, Accounts
 from paimon_sql.catalog.privileges.rules import WHOLE_CATALOG, Grants, Privilege, Scope, object_name
 
 if TYPE_CHECKING:
     from paimon_core.store.ddl.schema_changes import SchemaChange
+    from paimon_sql.catalog.other_tables import TablesOfCatalog
     from paimon_sql.catalog.view import View
 
 _USER, _PASSWORD = "user", "password"
@@ -201,7 +201,7 @@ class PrivilegedCatalog:
         if not rights.insert:
             io = ReadOnlyFileIO(io, str(no_privilege(rights.user, ["INSERT"], "table", str(identifier.base))))
         allowed = replace(store.allowed, with_users=self.accounts.warehouse)
-        others = replace(store.others, catalog=self) if isinstance(store.others, TablesOfCatalog) else None
+        others = None if store.others is None else cast("TablesOfCatalog", store.others).seen_by(self)
         return replace(table, store=replace(store, io=io, rights=rights, allowed=allowed, others=others))
 
     def _staged(self, staged: StagedTable, identifier: Identifier) -> StagedTable:
