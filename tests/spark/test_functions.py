@@ -196,6 +196,20 @@ def test_showing(session: Any) -> None:
     refused(session, "DESCRIBE FUNCTION nope", "UNRESOLVED_ROUTINE")
 
 
+def test_functions_that_stand_for_others_are_not_shown(session: Any) -> None:
+    session.sql("CREATE FUNCTION firsts(n INT) RETURNS TABLE (k INT) RETURN SELECT k FROM t WHERE k < n")
+    session.sql("CREATE TEMPORARY FUNCTION passing(x INT) RETURNS INT RETURN x")
+    assert rows(session, "SELECT count(*) FROM firsts(2)") == [(1,)]
+    assert rows(session, "SELECT sys.path_to_descriptor('p') IS NULL") == [(False,)]
+    assert any(f.name.startswith("paimon_function_") for f in session.catalog.listFunctions())
+    for statement in ("SHOW USER FUNCTIONS", "SHOW FUNCTIONS", "SHOW ALL FUNCTIONS LIKE '*p*'", "show functions"):
+        shown = [name for (name,) in rows(session, statement)]
+        assert "passing" in shown and [n for n in shown if n.startswith("paimon_")] == []
+    assert rows(session, "SHOW USER FUNCTIONS LIKE 'paimon_function_*'") == []
+    assert rows(session, "SHOW SYSTEM FUNCTIONS LIKE 'absent|abs'") == [("abs",)]
+    session.sql("DROP TEMPORARY FUNCTION passing")
+
+
 def test_functions_of_sys_are_shown_and_described(one: Any) -> None:
     catalog = rows(one, "SELECT current_catalog()")[0][0]
     shown = [name for (name,) in rows(one, "SHOW USER FUNCTIONS IN sys")]
@@ -272,6 +286,7 @@ def test_functions_of_other_engines(one: Any, warehouse: str) -> None:
     catalog.create_function(Identifier("default", "empty"), Function(parameters=None, results=None))
     assert "spark: a lambda in JAVA" in refused(one, "SELECT j(1)", "PAIMON_UNSUPPORTED_FEATURE")
     assert "nothing yet" in refused(one, "SELECT empty()", "PAIMON_UNSUPPORTED_FEATURE")
+    assert {"area", "query", "j", "empty"} <= {f.name for f in one.catalog.listFunctions()}
     shown = "\n".join(line for (line,) in rows(one, "DESCRIBE FUNCTION EXTENDED area"))
     assert "flink: the JAVA class com.x.Y in /a.jar" in shown and "team=maps" in shown
     assert "(Integer l) -> { return l; }" in str(rows(one, "DESCRIBE FUNCTION EXTENDED j"))

@@ -225,6 +225,7 @@ _OF_JAVA = {
     "spark.jars": JAR,
     "spark.sql.extensions": "org.apache.paimon.spark.extensions.PaimonSparkSessionExtensions",
     "spark.sql.catalog.spark_catalog": "org.apache.paimon.spark.SparkGenericCatalog",
+    "spark.sql.catalog.paimon": "org.apache.paimon.spark.SparkCatalog",
     "spark.sql.catalogImplementation": "hive",
     "spark.pyspark.driver.python": sys.executable,
 }
@@ -239,14 +240,22 @@ CREATE VIEW joined AS SELECT id, v, w FROM ours JOIN orcs USING (id);
 SELECT * FROM both.joined;
 SHOW TABLES;
 SELECT count(*) FROM both.ours$snapshots;
+CREATE TABLE paimon.default.more (id INT, w STRING) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1');
+INSERT INTO paimon.default.more VALUES (2, 'more');
+SELECT o.id, v, w FROM both.ours o JOIN paimon.default.more USING (id);
+CALL paimon.sys.compact(table => 'default.more');
+CREATE FUNCTION paimon.default.twice(x INT) RETURNS INT RETURN x * 2;
+CREATE VIEW paimon.default.seen AS SELECT id, w FROM paimon.default.more;
+SELECT paimon.default.twice(id), w FROM paimon.default.seen;
 """
 
 
 def test_paimon_tables_in_a_hive_metastore_beside_hives(programs: Programs, hive_server: Any) -> None:
-    """The settings of Paimon's quickstart: `spark_catalog` is a SparkGenericCatalog."""
+    """The settings of Paimon's quickstart: `spark_catalog` is a SparkGenericCatalog, `paimon` a SparkCatalog."""
     server = hive_server()
     server.clear()
-    given = _OF_JAVA | {"spark.hadoop.hive.metastore.uris": server.uri, "spark.sql.warehouse.dir": server.warehouse}
+    given = _OF_JAVA | {"spark.sql.catalog.paimon.warehouse": f"file:{programs.folder}/beside-lake"}
+    given |= {"spark.hadoop.hive.metastore.uris": server.uri, "spark.sql.warehouse.dir": server.warehouse}
     options = " ".join(f"--conf {key}={value}" for key, value in given.items())
     (programs.folder / "both.sql").write_text(_BOTH_KINDS)
     ended = programs.run(f"spark-sql {options} -f both.sql")
@@ -257,6 +266,9 @@ def test_paimon_tables_in_a_hive_metastore_beside_hives(programs: Programs, hive
         ["orcs"],
         ["ours"],
         ["2"],
+        ["2", "b", "more"],
+        ["true"],
+        ["4", "more"],
     ]
     known = {name: server.client().get_table("both", name) for name in ("ours", "orcs")}
     assert known["ours"].parameters["table_type"] == "PAIMON"

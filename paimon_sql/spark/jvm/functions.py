@@ -212,6 +212,17 @@ def call_builder(jvm: Jvm, session: JavaObject, function: JavaObject) -> JavaObj
     return jvm.compiled("FunctionCalls").builder(session_catalog(session), function)
 
 
+@hook(
+    "`ShowFunctions`, `SessionCatalog.listTemporaryFunctions`",
+    "SHOW FUNCTIONS hides functions that stand for others",
+    method(f"{classes.PLANS_PACKAGE}.ShowFunctions", "output", 0),
+    method(classes.SESSION_CATALOG, "listTemporaryFunctions", 0),
+)
+def without_functions(jvm: Jvm, session: JavaObject, plan: JavaObject, prefixes: Sequence[str]) -> JavaObject:
+    """Return a parsed SHOW FUNCTIONS that hides temporary functions with a prefix; any other statement unchanged."""
+    return jvm.compiled("FunctionCalls").without(plan, session_catalog(session), jvm.array_list(prefixes))
+
+
 def is_session_function(session: JavaObject, parts: Sequence[str]) -> bool:
     """Return whether a built-in or temporary function has this name."""
     if len(parts) != 1:

@@ -24,6 +24,7 @@ from paimon_core.errors import (
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import SYSTEM_DATABASE, Catalog, SupportsFunctions, check_is_function_name
 from paimon_sql.catalog.function import Function, LambdaDefinition
+from paimon_sql.preprocess import NEAREST_ROWS
 from paimon_sql.preprocess.quoting import quoted_name, quoted_text
 from paimon_sql.preprocess.statements import CreatePythonFunction
 from paimon_sql.spark.errors.java import not_called_so
@@ -42,8 +43,9 @@ from paimon_sql.spark.jvm.functions import (
     returns_json,
     sql_function,
     with_called_names,
+    without_functions,
 )
-from paimon_sql.spark.jvm.older.named_functions import renames_calls
+from paimon_sql.spark.jvm.older.named_functions import PREFIX, renames_calls
 from paimon_sql.spark.jvm.scans.rows import rows_relation
 from paimon_sql.spark.jvm.sessions import current_catalog
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry, Located
@@ -65,6 +67,7 @@ from paimon_sql.spark.tables.user_functions.definitions import (
 from paimon_sql.spark.tables.user_functions.python_code import check_code
 
 _STATEMENT = re.compile(r"\bfunction\b", re.IGNORECASE)
+_SHOWN = re.compile(r"\bfunctions\b", re.IGNORECASE)
 _BEFORE_ROWS = r"\b(?:from|join|lateral|table)\b"
 # a name ends where the next match may begin: no text is looked at again and again
 _ROWS_OF = re.compile(
@@ -72,6 +75,7 @@ _ROWS_OF = re.compile(
     r"\s*+\(",
     re.IGNORECASE,
 )
+_HIDDEN = (PRIVATE, PREFIX, NEAREST_ROWS)  # the prefixes of temporary functions that this package makes
 _SEARCHES = ("vector_search", "full_text_search", "hybrid_search")  # the preprocessor has left these calls
 _CALL = re.compile(r"[\w`]\s*\(")
 
@@ -95,6 +99,8 @@ class FunctionStatements:
             statement = function_statement(plan)
             if statement is not None:
                 return self._of_function(plan, statement)
+        if _SHOWN.search(text):
+            plan = without_functions(self.jvm, self.registry.session, plan, _HIDDEN)
         is_older = renames_calls(self.jvm)
         if self.registry.catalogs and (_CALL.search(text) if is_older else may_call_for_rows(text)):
             return self._with_calls(plan, is_older=is_older)
@@ -267,8 +273,8 @@ class FunctionStatements:
             private = self.calls.private_name(kind, full)
             if private is not None:
                 names[kind, parts] = private
-            elif kind == TABLE and self.calls.find(full) is not None:
-                raise not_called_so(self.jvm, ".".join(full), is_table=False)
+            elif self.calls.find(full) is not None:
+                raise not_called_so(self.jvm, ".".join(full), is_table=kind == SCALAR)
             elif kind == TABLE and len(parts) == 1 and parts[0].lower() in _SEARCHES:
                 raise UnsupportedFeatureError(
                     f"{parts[0]} cannot be called here. Write it directly after FROM or JOIN, with literals as "

@@ -1,13 +1,22 @@
 import java.lang.reflect.Method;
 import java.util.*;
+import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedFunction;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTableValuedFunction;
 import org.apache.spark.sql.catalyst.catalog.SQLFunction;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.StartsWith;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.ShowFunctions;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
 import scala.Function1;
 import scala.Product;
 import scala.jdk.javaapi.CollectionConverters;
@@ -129,6 +138,26 @@ public class FunctionCalls {
     return changed((LogicalPlan) plan, new Names() {
       public String of(String name, TreeNode node) { return (String) names.get(name); }
     });
+  }
+
+  /** SHOW FUNCTIONS without the session's temporary functions whose names begin with a prefix; other plans as they are. */
+  public Object without(Object plan, Object catalog, List prefixes) {
+    if (!(plan instanceof ShowFunctions)) return plan;
+    LogicalPlan shown = (LogicalPlan) plan;
+    Expression name = (Expression) shown.output().head();
+    for (Iterator it = prefixes.iterator(); it.hasNext();) {
+      String prefix = (String) it.next();
+      if (!hasTemporary((SessionCatalog) catalog, prefix)) continue;
+      Expression begin = new Literal(UTF8String.fromString(prefix), DataTypes.StringType);
+      shown = new Filter(new Not(new StartsWith(name, begin)), shown);
+    }
+    return shown;
+  }
+
+  static boolean hasTemporary(SessionCatalog catalog, String prefix) {
+    Iterator it = CollectionConverters.asJava(catalog.listTemporaryFunctions()).iterator();
+    while (it.hasNext()) if (((FunctionIdentifier) it.next()).funcName().startsWith(prefix)) return true;
+    return false;
   }
 
   /** A Scala function from arguments to the call of an SQL function: an expression, or a plan for a table function. */

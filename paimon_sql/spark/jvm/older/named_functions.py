@@ -17,7 +17,7 @@ from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Variant, constructor, hook, method
 from paimon_sql.spark.jvm.sessions import current_catalog
 
-_PREFIX = "paimon_sys_"
+PREFIX = "paimon_sys_"  # of the temporary functions
 _GIVEN = Variant.of(
     "of the catalog", method(f"{classes.V1_FUNCTION}$", "apply", 2), constructor(classes.EXPRESSION_INFO, 3)
 )
@@ -49,11 +49,11 @@ def with_named_functions(
     `makers` has the Scala functions that make the expressions, by the names of the functions.
     """
     for name, make in makers.items():
-        put_temporary_function(session, _PREFIX + name, make, is_table=False)
+        put_temporary_function(session, PREFIX + name, make, is_table=False)
     current, names = current_catalog(session), {}
     for kind, parts in called_functions(jvm, session, plan):
         *catalog, database, name = parts if len(parts) > 1 else ("", *parts)
         in_ours = len(catalog) < 2 and (catalog or [current])[0] in catalogs
         if kind == SCALAR and in_ours and database.lower() == "sys" and name.lower() in makers:
-            names[kind, parts] = _PREFIX + name.lower()
+            names[kind, parts] = PREFIX + name.lower()
     return with_called_names(jvm, plan, names) if names else plan

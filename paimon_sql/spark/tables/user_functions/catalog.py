@@ -6,18 +6,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from paimon_core.errors import DatabaseNotFoundError, FunctionNotFoundError, InvalidNameError
+from py4j.protocol import Py4JJavaError
+
+from paimon_core.errors import DatabaseNotFoundError, FunctionNotFoundError, InvalidNameError, PaimonError
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import SYSTEM_DATABASE, SupportsFunctions
 from paimon_sql.catalog.function import Function
 from paimon_sql.spark.errors.java import no_such_function, not_called_so
 from paimon_sql.spark.jvm import connector
+from paimon_sql.spark.jvm.classes import FUNCTION_1
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.older.named_functions import expression_function
+from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.bucket_partitions import BUCKET, BucketTransform
 from paimon_sql.spark.tables.functions import FUNCTIONS, check_function, system_function
 from paimon_sql.spark.tables.named_catalog import NamedCatalog, single
 from paimon_sql.spark.tables.user_functions.calls import FunctionCalls
 from paimon_sql.spark.tables.user_functions.definitions import is_table_function
+
+
+class UncallableFunction(Proxy):
+    """A Scala function of arguments that raises an error."""
+
+    RAISING = frozenset(("apply",))
+
+    def __init__(self, jvm: Jvm, error: PaimonError | Py4JJavaError) -> None:
+        super().__init__(jvm)
+        self.error = error
+
+    def apply(self, _arguments: Any) -> Any:
+        raise self.error
+
+    class Java:
+        implements = [FUNCTION_1]
 
 
 class SparkFunctions(NamedCatalog):
@@ -47,11 +68,19 @@ class SparkFunctions(NamedCatalog):
         if function is None:
             raise no_such_function(self.jvm, identifier)
         ours = self._identifier(identifier)
+        return expression_function(self.jvm, ours.table, self._builder(ours, function), ours.database)
+
+    def _builder(self, name: Identifier, function: Function) -> Any:
+        """Return a Scala function that makes a call. `spark.catalog` loads functions to list them, so a function that
+        cannot be called raises its error in the call.
+        """
         if is_table_function(function):
-            raise not_called_so(self.jvm, f"{self.catalog_name}.{ours}", is_table=True)
+            return UncallableFunction(self.jvm, not_called_so(self.jvm, f"{self.catalog_name}.{name}", is_table=True))
         calls = FunctionCalls(self.session, self._catalog_of)
-        builder = calls.builder((self.catalog_name, ours.database, ours.table), function)
-        return expression_function(self.jvm, ours.table, builder, ours.database)
+        try:
+            return calls.builder((self.catalog_name, name.database, name.table), function)
+        except (PaimonError, Py4JJavaError) as error:
+            return UncallableFunction(self.jvm, error)
 
     def _find_function(self, identifier: Any) -> Function | None:
         if len(list(identifier.namespace())) != 1 or not isinstance(self.catalog, SupportsFunctions):
