@@ -190,7 +190,7 @@ def test_streams_and_partitions_are_refused(office: Callable[..., Any], tmp_path
 def test_what_is_not_known_is_refused(office: Callable[..., Any]) -> None:
     spark = office(name={"name": "SUBSTRING", "inputs": []})
     create(spark, "whole")
-    with pytest.raises(PySparkException, match="by a transform SUBSTRING, which this version does not know"):
+    with pytest.raises(PySparkException, match="by a transform SUBSTRING, which this version does not support"):
         spark.sql("SELECT id FROM whole").collect()
 
 
