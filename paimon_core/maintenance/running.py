@@ -97,9 +97,8 @@ def running_work(store: TableStore) -> list[RunningWork]:
 class Announcement:
     """Lets other processes see work on a table, from its sixth second until `end`. It never raises."""
 
-    def __init__(self, work: str, first: float = _FIRST, every: float = _EVERY) -> None:
-        self._work, self._first, self._every = work, first, every
-        self._ended, self._began = threading.Event(), now_millis()
+    def __init__(self, work: str) -> None:
+        self._work, self._ended, self._began = work, threading.Event(), now_millis()
         self._thread: threading.Thread | None = None
         self._job: tuple[str, int, Callable[[], int], float] | None = None
 
@@ -124,14 +123,14 @@ class Announcement:
             self._thread.join(_JOIN)
 
     def _follow(self, store: TableStore) -> None:
-        if self._ended.wait(self._first):
+        if self._ended.wait(_FIRST):
             return
         path = store.paths.running(str(uuid.uuid4()))
         try:
             _delete_outdated(store)
             while schema_ids(store.io, store.root):  # a file would make the folder of a dropped table anew
                 store.io.write_bytes(path, self._text())
-                if self._ended.wait(self._every):
+                if self._ended.wait(_EVERY):
                     break
         except Exception as error:  # the table may be read only
             _LOG.debug("Running work of %s is not shown: %s", store.name, error, extra=store.log_fields())

@@ -15,6 +15,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 
+from paimon_core.maintenance import running
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.maintenance.running import Announcement
 from paimon_sql.procedures import PROCEDURES, file_tasks
@@ -113,7 +114,8 @@ def test_writes_are_seen_while_they_run(spark: Any, tmp_path: Path, monkeypatch:
 
     spark.udf.register("waited", waited, "bigint")
     spark.sql("CREATE TABLE t (k BIGINT)")
-    monkeypatch.setattr(Announcement.__init__, "__defaults__", (0.0, 0.01))
+    monkeypatch.setattr(running, "_FIRST", 0.0)
+    monkeypatch.setattr(running, "_EVERY", 0.01)
     thread = InheritableThread(target=lambda: spark.sql("INSERT INTO t SELECT waited(id) FROM range(0, 1, 1, 1)"))
     thread.start()
     found = list[tuple[Any, ...]]()

@@ -7,11 +7,11 @@ is read again after a crash has the same rows.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import tzinfo
 
+from paimon_core.clock import now_millis
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidDataError
 from paimon_core.scan.plan import Plan
@@ -46,7 +46,7 @@ class Progress:
 
 
 class TableStream:
-    """One stream of a table. `clock` gives epoch seconds, `warn` gets messages for operators. `by_snapshot`: no split
+    """One stream of a table. `warn` gets messages for operators. `by_snapshot`: no split
     has changes of two snapshots. `commits_end`: a run that ends at the table's current end records its last batch as
     finished, because the engine does not."""
 
@@ -54,7 +54,6 @@ class TableStream:
         self,
         store: TableStore,
         zone: tzinfo | None = None,
-        clock: Callable[[], float] = time.time,
         warn: Callable[[str], None] = lambda _: None,
         *,
         by_snapshot: bool = False,
@@ -62,7 +61,7 @@ class TableStream:
     ) -> None:
         check_stream_options(store.name, store.options)
         self.store, self.history, self.consumer = store, History(store), StreamConsumer.of(History(store))
-        self._zone, self._clock, self._warn, self._by_snapshot = zone, clock, warn, by_snapshot
+        self._zone, self._warn, self._by_snapshot = zone, warn, by_snapshot
         self._commits_end = commits_end
         self._identity = table_identity(store)
         self._until: int | None = None  # the end of a run that reads only what exists when it starts
@@ -111,14 +110,14 @@ class TableStream:
             passed = step
             if first + count < len(step.splits) or (step.scan and count):
                 break
-        waited = self._clock() * 1000 - self._last_batch
+        waited = now_millis() - self._last_batch
         if taken and self._until is None and waits(admitted, limits, waited):
             return start
         if not taken:
             if self._until is not None and self._commits_end:  # no next batch reports that this one is done
                 self.committed(start)
             return start if passed is None else self._moved(start, passed)
-        self._last_batch = self._clock() * 1000
+        self._last_batch = now_millis()
         self._batch, self._admitted, self._idle = (start, end, tuple(taken)), admitted, None
         return end
 
@@ -200,7 +199,7 @@ class TableStream:
     # -- steps --------------------------------------------------------------------------------------------------------
     def _steps(self, start: Position, until: int) -> Iterator[Step]:
         known = self._open
-        now = self._clock() * 1000
+        now = now_millis()
         inside = not start.is_complete and not start.is_start
         if inside and known is not None and (known.snapshot.id, known.scan) == (start.snapshot_id, start.scan):
             yield known

@@ -32,7 +32,8 @@ def seen(store: TableStore, wanted: Callable[[list[str]], bool]) -> list[str]:
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Announcement.__init__, "__defaults__", (0.0, 0.01))
+    monkeypatch.setattr(running, "_FIRST", 0.0)
+    monkeypatch.setattr(running, "_EVERY", 0.01)
 
 
 def test_work_is_seen_until_it_ends(tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ def test_work_on_a_dropped_table_does_not_make_its_folder_anew(tmp_path: Path) -
 
 
 def test_short_work_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Announcement.__init__, "__defaults__", (60.0, 60.0))
+    monkeypatch.setattr(running, "_FIRST", 60.0)
     store = Lake(tmp_path, KEYED).table.store
     with announced(store, "compaction"):
         pass
