@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 from pathlib import Path
 
-from tests.fuzz.files.corpus import BLOB_KINDS, KINDS, make_corpus
+from tests.fuzz.files.corpus import BLOB_KINDS, KINDS, SEARCH_KINDS, make_corpus
 from tests.fuzz.files.judge import REFUSED, ROWS, Outcome, judge
 from tests.fuzz.files.mutants import Mutants, kind_of
 
@@ -30,9 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="the number of the first one")
     parser.add_argument(
-        "--kind", choices=(*KINDS, *BLOB_KINDS), help="only of this kind of file; --count still counts all kinds"
+        "--kind",
+        choices=(*KINDS, *BLOB_KINDS, *SEARCH_KINDS),
+        help="only of this kind of file; --count still counts all kinds",
     )
     parser.add_argument("--blobs", action="store_true", help="files of BLOBs, which have numbers of their own")
+    parser.add_argument("--searches", action="store_true", help="indexes that are searched, with their own numbers")
     parser.add_argument("--processes", type=int, default=1, help="how many read at the same time")
     parser.add_argument("--keep", type=Path, help="a folder for the findings: their bytes, and findings.jsonl")
 
@@ -41,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run a campaign; 1 where there are findings."""
     folder = Path(tempfile.mkdtemp(prefix="paimon-fuzz-"))
     started, outcomes = time.monotonic(), list[Outcome]()
-    kinds = BLOB_KINDS if arguments.blobs else KINDS
+    kinds = BLOB_KINDS if arguments.blobs else SEARCH_KINDS if arguments.searches else KINDS
     every = range(arguments.first, arguments.first + arguments.count)
     numbers = [n for n in every if arguments.kind in (None, kind_of(n, kinds))]
     blocks = [numbers[i : i + _BLOCK] for i in range(0, len(numbers), _BLOCK)]

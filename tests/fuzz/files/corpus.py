@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from paimon_core.expressions.predicate import And, Compare, In, IsNull, Not, Predicate, StartsWith
+from paimon_core.expressions.predicate import And, Compare, HasAny, In, IsNull, Not, Predicate, StartsWith
+from paimon_core.indexes.full_text import FULL_TEXT
+from paimon_core.indexes.global_index.reader import MULTIVALUE
+from paimon_core.indexes.vector_index.layout import VECTOR_INDEXES
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.manifests import data_manifests
 from tests.fuzz.files import reads
 from tests.fuzz.files.reads import Read
-from tests.fuzz.files.tables import BLOBS, FLAT, NESTED, filled, indexed, repeatable, text_table
+from tests.fuzz.files.tables import BLOBS, FLAT, NESTED, filled, indexed, repeatable, searchable, text_table
 from tests.support.golden import GOLDEN_DATABASE
 from tests.support.iceberg import evolved_table
 
@@ -42,11 +45,12 @@ class Case:
 
 
 def make_corpus(folder: Path, kinds: Sequence[str] | None = None) -> tuple[Case, ...]:
-    """The files of tables below a folder: of `BLOB_KINDS`, or of all other kinds."""
+    """The files of tables below a folder: of `BLOB_KINDS`, of `SEARCH_KINDS`, or of all other kinds."""
+    sources = {BLOB_KINDS: _blob_sources, SEARCH_KINDS: _search_sources}.get(tuple(kinds or ()), _sources)
     with repeatable():
         found = [
             Case(kind, path, root, read, path.read_bytes())
-            for kind, root, patterns, read in (_sources if kinds != BLOB_KINDS else _blob_sources)(folder)
+            for kind, root, patterns, read in sources(folder)
             for pattern in ([patterns] if isinstance(patterns, str) else patterns)
             for path in sorted(root.glob(pattern))
         ]
@@ -181,8 +185,20 @@ def _blob_sources(folder: Path) -> Iterator[Source]:
     yield "names of packs", root, "**/*.blobref", reads.packs
 
 
+def _search_sources(folder: Path) -> Iterator[Source]:
+    nearest = reads.searched(lambda table: table.search("e", [0.5, -0.5, 0.1, 1.0], 5, columns=["k"]))
+    for kind in VECTOR_INDEXES:
+        root = searchable(folder, f"vectors_{kind.replace('-', '_')}", kind)
+        yield "vector index", root, "index/*.index", nearest
+    texts = reads.searched(lambda table: table.search_text("v", "word3 row", 5, columns=["k"]))
+    yield "text index", searchable(folder, "texts", FULL_TEXT), "index/*.index", texts
+    questions = reads.filtered(HasAny("a", ("a3",)), HasAny("a", ("b7", "none", None)))
+    yield "index of elements", searchable(folder, "elements", MULTIVALUE), "index/*.index", questions
+
+
 # files that came later have mutants of their own, so that the numbers of the others' mutants stay
 BLOB_KINDS = ("nested blobs", "packs", "names of packs")
+SEARCH_KINDS = ("vector index", "text index", "index of elements")
 KINDS = (
     *("schema", "snapshot", "hint", "tag", "branch", "consumer", "statistics"),
     *("manifest", "manifest list", "index manifest", "iceberg"),

@@ -73,7 +73,7 @@ def _made(change: Change, chance: Random, content: bytes) -> bytes:
 def special_of(case: Case) -> Sequence[Change]:
     """The changes that know the structure of a file."""
     content = case.content
-    by_kind = {"deletion vector": VECTOR, "file index": INDEX, "global index": BLOCKS}
+    by_kind = {"deletion vector": VECTOR, "file index": INDEX, "global index": BLOCKS, "index of elements": BLOCKS}
     if case.kind in by_kind:
         return by_kind[case.kind]
     if content.startswith(b"Obj\x01"):

@@ -30,10 +30,13 @@ from paimon_core.store.manifests import data_manifests
 from paimon_core.store.snapshots import earliest_snapshot
 from paimon_core.table import Table
 from paimon_core.write.buckets.dynamic import load_partition
+from paimon_sql import open_catalog
 from paimon_sql.catalog.load import load_catalog
+from paimon_sql.python.table import PaimonTable
 from tests.support.all_tags import list_tags
 
 _FIRST_BATCHES = 8
+_FOUND = 5  # rows that a search returns
 Read = Callable[[Path], None]  # of the table in a folder
 
 
@@ -207,3 +210,14 @@ def check_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> None:
         except pa.ArrowInvalid as e:
             if "Invalid UTF8" not in str(e):  # Paimon's readers hand texts over as they are stored
                 raise
+
+
+def searched(search: Callable[[PaimonTable], pa.Table]) -> Read:
+    """A search in a table, in Python without Spark. It finds rows of the table."""
+
+    def read(root: Path) -> None:
+        found = search(open_catalog(str(root.parents[1])).table(f"{root.parent.stem}.{root.name}"))
+        keys = found.column("k").to_pylist()
+        assert len(keys) <= _FOUND and len(set(keys)) == len(keys), keys
+
+    return read

@@ -12,11 +12,14 @@ from random import Random
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pyarrow as pa
 
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.commit.draft import CommitInfo
 from paimon_core.formats.registry import file_ending, write_format
+from paimon_core.indexes.full_text import FULL_TEXT
+from paimon_core.indexes.global_index.reader import MULTIVALUE
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.identifier import Identifier
@@ -25,6 +28,8 @@ from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.table import Table
 from paimon_core.write.indexes.global_index import IndexBuild
+from paimon_core.write.indexes.text_index import TextIndexBuild
+from paimon_core.write.indexes.vector_index import VectorIndexBuild
 from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support.executors import run_job
@@ -49,6 +54,12 @@ BLOBS: dict[str, DataType] = {  # columns that an option makes BLOB
     "b": BYTES,
     "ab": parse_type({"type": "ARRAY", "element": "BYTES"}),
     "mb": parse_type({"type": "MAP", "key": "STRING", "value": "BYTES"}),
+}
+SEARCHED: dict[str, DataType] = {
+    "k": INT,
+    "v": STRING,
+    "e": parse_type({"type": "ARRAY", "element": "FLOAT"}),
+    "a": parse_type({"type": "ARRAY", "element": "STRING"}),
 }
 _MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _ROWS = 60
@@ -138,3 +149,31 @@ def indexed(warehouse: Path, name: str, kind: str, **options: str) -> Path:
         build = IndexBuild(table.store, table.schema.field_by_name[column], kind, base)
         table.commit(run_job(build.job(PartitionFilter(()))), CommitInfo(user="u"))
     return root
+
+
+def searchable(warehouse: Path, name: str, kind: str) -> Path:
+    """A table with an index that is searched: of vectors, texts, or elements."""
+    more = {"row_tracking__enabled": "true", "data_evolution__enabled": "true", "ivf-pq__pq__m": "2"}
+    table = new_table(warehouse, name, SEARCHED, **more, fields__e__dimension="4")
+    numbers = np.random.default_rng(7).standard_normal((_ROWS, 4)).astype(np.float32)
+    columns = {
+        "k": pa.array(range(_ROWS), pa.int32()),
+        "v": pa.array([f"word{k % 7} of row {k}" for k in range(_ROWS)]),
+        "e": pa.array(numbers.tolist(), pa.list_(pa.float32())),
+        "a": pa.array([[f"a{k % 5}", f"b{k}", None][: k % 4] for k in range(_ROWS)], pa.list_(pa.string())),
+    }
+    writer = open_writer(table.store, sequence_start=0)
+    writer.write(pa.RecordBatch.from_pydict(columns))
+    table.commit(writer.finish(), CommitInfo(user="u"))
+    base = table.latest_snapshot()
+    assert base is not None
+    fields = table.schema.field_by_name
+    build: TextIndexBuild | IndexBuild | VectorIndexBuild
+    if kind == FULL_TEXT:
+        build = TextIndexBuild(table.store, fields["v"], base)
+    elif kind == MULTIVALUE:
+        build = IndexBuild(table.store, fields["a"], kind, base)
+    else:
+        build = VectorIndexBuild(table.store, fields["e"], kind, base)
+    table.commit(run_job(build.job(PartitionFilter(()))), CommitInfo(user="u"))
+    return Path(table.store.root)
