@@ -233,3 +233,14 @@ def test_views_of_blobs_in_other_tables(engines: Engines, first: str) -> None:
     engines.run(second, "UPDATE src SET pic = X'0A' WHERE k = 1")
     engines.run("ours", "UPDATE t SET k = 9 WHERE k = 2", f"{COMPACT}'{engines.database}.t')")
     engines.both(query, [[1, "x:0a"], [1, "x:0a"], [9, None], [9, None]])
+
+
+def test_views_of_views(engines: Engines) -> None:
+    tracked = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true'"
+    columns = "(k INT, w BINARY COMMENT '{}') TBLPROPERTIES (" + tracked + ")"
+    engines.run("ours", f"CREATE TABLE pics {columns.format('__BLOB_FIELD')}", "INSERT INTO pics VALUES (1, X'01')")
+    for name, of in (("one", "pics"), ("two", "one")):
+        view = f"sys.blob_view('{engines.database}.{of}', 'w', _ROW_ID)"
+        engines.run("ours", f"CREATE TABLE {name} {columns.format('__BLOB_VIEW_FIELD')}")
+        engines.run("ours", f"INSERT INTO {name} SELECT k, {view} FROM {of}")
+        engines.both(f"SELECT k, hex(w) AS w FROM {name}", [[1, "01"]])
