@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import acero
 
+from paimon_core.arrow.chars import with_spaces
 from paimon_core.arrow.types import arrow_schema, plain_schema
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.spec.types import DataField
 from paimon_sql.python.arrow_filters import condition_in, positions_in
-from paimon_sql.python.chars import with_spaces
 from paimon_sql.python.where.bound import COLUMN, OPAQUE, Bound, condition_of
 from paimon_sql.python.where.coercion import spark_type
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from paimon_core import compute as pc
+from paimon_core.arrow.chars import has_chars, with_spaces
 from paimon_core.arrow.required_parts import with_required_parts
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError, reason
@@ -23,7 +24,6 @@ from paimon_core.scan.splits import spread
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
 from paimon_core.spec.types import DataType
 from paimon_core.store.table_store import TableStore
-from paimon_sql.python.chars import has_chars, with_spaces
 from paimon_sql.python.where.condition import Condition
 
 if TYPE_CHECKING:

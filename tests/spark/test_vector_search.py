@@ -95,6 +95,16 @@ def test_the_nearest_rows_of_each_row(spark: Any, kind: str) -> None:
             spark.sql(f"SELECT * FROM q, LATERAL vector_search('{table}', '{column}', q.e, 2) r").collect()
 
 
+@since(4, 1, "Spark 4.0 has no functions of Arrow arrays")
+def test_texts_of_the_nearest_rows_of_each_row(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (c CHAR(3), w VARCHAR(3) DEFAULT 'x', s STRUCT<c: CHAR(2)>, v ARRAY<FLOAT>)")
+    spark.sql("INSERT INTO t VALUES ('a', 'b', struct('c'), array(1f, 0f)), ('z', 'b', NULL, array(0f, 1f))")
+    spark.sql("CREATE TABLE q AS SELECT array(1f, 0f) AS e")
+    found = "SELECT c, w, s.c FROM {} WHERE c = 'a' AND w = 'b'"
+    of_one = rows(spark, found.format("vector_search('t', 'v', array(1f, 0f), 2)"))
+    assert rows(spark, found.format("q, LATERAL vector_search('t', 'v', q.e, 2) r")) == of_one == [("a  ", "b", "c ")]
+
+
 @pytest.mark.parametrize("kind", ["ivf-flat", "ivf-sq"])
 def test_indexes_find_rows(spark: Any, kind: str) -> None:
     evolved = "'row-tracking.enabled' = 'true', 'data-evolution.enabled' = 'true', 'deletion-vectors.enabled' = 'true'"

@@ -160,6 +160,7 @@ CATALOG_STORAGE = f"{_CATALYST}.catalog.CatalogStorageFormat"
 CATALOG_TABLE_TYPE = f"{_CATALYST}.catalog.CatalogTableType"
 CATALOG_UTIL = f"{_CATALOG}.CatalogV2Util"
 CHAR_VARCHAR_UTILS = f"{_CATALYST}.util.CharVarcharUtils"
+CHAR_VARCHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"  # in the metadata of columns, with their type
 COLUMN_CONVERTER = f"{_SQL}.classic.ColumnNodeToExpressionConverter"
 COLUMN_STAT = f"{_CATALYST}.plans.logical.ColumnStat"
 COMMAND_UTILS = f"{_SQL}.execution.command.CommandUtils"

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import ArrayType, FloatType, StructField, StructType
 
+from paimon_core.arrow.chars import with_spaces
 from paimon_core.arrow.nearest import SEARCH_SCORE, Floats, VectorQuery, nearest_of_each
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.format_table.kind import is_format_table
@@ -25,19 +26,19 @@ from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import check_full_scan
 from paimon_core.scan.vector_search import indexed_search
 from paimon_core.spec.split import DATA_SPLIT
-from paimon_core.spec.types import VectorType
+from paimon_core.spec.types import FLOAT, DataField, Kind, LengthType, VectorType
 from paimon_core.store.features import shown_part
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.preprocess import NEAREST_ROWS
 from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
-from paimon_sql.spark.jvm.classes import FUNCTION_1
+from paimon_sql.spark.jvm.classes import CHAR_VARCHAR_METADATA, FUNCTION_1
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.expressions import cast, column, constant_of, expression
 from paimon_sql.spark.jvm.functions import column_udf, put_temporary_function, takes_arrow
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
-from paimon_sql.spark.types import to_struct
+from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.workers.worker import split_batches
 
 _VECTORS = ArrayType(FloatType())
@@ -59,7 +60,7 @@ class NearestRows(Proxy):
         plan = table.plan(table.latest_snapshot())
         check_full_scan(table.store, plan)
         metric = indexed_search(table.store, plan, query).query.metric
-        columns = to_struct(table.schema.fields)
+        columns = _row_types(table.schema.fields)
         splits = tuple(DATA_SPLIT.encode(s) for s in plan.splits)
         search = partial(nearest_rows, table.store, splits, columns, replace(query, metric=metric))
         call = column_udf(self.jvm, search, [_VECTORS], ArrayType(_with_score(columns)))
@@ -116,7 +117,9 @@ def nearest_rows(
     of_each = np.zeros(len(vectors), np.int64)
     of_each[vectors.is_valid().to_numpy(zero_copy_only=False)] = counts
     offsets = pa.array(np.concatenate([[0], np.cumsum(of_each)]), pa.int32())
-    found = pa.StructArray.from_arrays([c.combine_chunks() for c in rows.cast(whole).columns], fields=list(whole))
+    types = [*(f.type for f in store.schema.fields), FLOAT]
+    parts = [with_spaces(c.combine_chunks(), t) for c, t in zip(rows.cast(whole).columns, types, strict=True)]
+    found = pa.StructArray.from_arrays(parts, fields=list(whole))
     return pa.ListArray.from_arrays(offsets, found)
 
 
@@ -137,6 +140,17 @@ def _matrix(vectors: pa.Array, query: VectorQuery) -> Floats:
     if not np.isfinite(values).all():
         raise InvalidOptionError("A vector to search for must be a list of finite numbers: one has NULL or NaN.")
     return values
+
+
+def _row_types(fields: Sequence[DataField]) -> StructType:
+    """Return Spark's schema of rows, which have STRING for CHAR and VARCHAR. As in the columns of a scan, metadata says
+    that texts are CHAR: Spark pads the constants that they are compared with.
+    """
+    columns = string_types(to_struct(fields))
+    for field, column_field in zip(fields, columns.fields, strict=True):
+        if isinstance(field.type, LengthType) and field.type.kind is Kind.CHAR:
+            column_field.metadata = {**column_field.metadata, CHAR_VARCHAR_METADATA: f"char({field.type.length})"}
+    return columns
 
 
 def _with_score(columns: StructType) -> StructType:

@@ -1,4 +1,4 @@
-"""CHAR values of scans in Python: as long as the type says, whatever is in the files."""
+"""CHAR values as Spark has them: as long as the type says, whatever is in the files."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from paimon_core.arrow.chars import has_chars, with_spaces
 from paimon_core.arrow.types import arrow_type
 from paimon_core.spec.types import INT, STRING, CollectionType, DataField, DataType, Kind, LengthType, MapType, RowType
-from paimon_sql.python.chars import has_chars, with_spaces
 
 CHAR = LengthType(Kind.CHAR, length=3)
 ROW = RowType(fields=(DataField(id=1, name="c", type=CHAR), DataField(id=2, name="n", type=INT)))
