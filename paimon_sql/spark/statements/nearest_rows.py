@@ -112,7 +112,8 @@ def nearest_rows(
     """
     given = vectors.drop_null()
     asked = _matrix(given, query)
-    counts, rows = nearest_of_each(_batches(store, splits, columns), query, asked, arrow_schema(columns))
+    batches = _batches(store, splits, columns) if len(asked) else ()
+    counts, rows = nearest_of_each(batches, query, asked, arrow_schema(columns))
     whole = arrow_schema(_with_score(columns))
     of_each = np.zeros(len(vectors), np.int64)
     of_each[vectors.is_valid().to_numpy(zero_copy_only=False)] = counts

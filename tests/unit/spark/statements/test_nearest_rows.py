@@ -25,7 +25,7 @@ def search(tmp_path: Path) -> Any:
     for first in (0, 3):
         table.append([{"k": k, "v": [k, 0]} for k in range(first, first + 3)])
     splits = tuple(DATA_SPLIT.encode(s) for s in table.inner.plan(table.inner.latest_snapshot()).splits)
-    query = VectorQuery("v", (0.0, 0.0), 2)
+    query = VectorQuery("v", (0.0,), 2)  # a query for an ARRAY does not know the length of its vectors
 
     def found(vectors: list[Any]) -> list[Any]:
         rows = nearest_rows(table.inner.store, splits, COLUMNS, query, pa.array(vectors, pa.list_(pa.float32())))
