@@ -15,6 +15,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import Predicate, compared_columns
 from paimon_core.io.failure import on_certain_failure
+from paimon_core.io.side_by_side import both, outcome_of
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.metrics import BUCKETS_DUE
 from paimon_core.options import (
@@ -41,6 +42,7 @@ from paimon_core.store.features import check_selectable, check_writable
 from paimon_core.store.manifests import data_manifests, live_columns, max_sequence_number
 from paimon_core.store.named_files import files_of
 from paimon_core.store.partitions import PartitionFilter
+from paimon_core.store.schemas import check_same
 from paimon_core.store.snapshots import latest_for_read, latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.tracing import span
@@ -197,6 +199,31 @@ class Table:
             self.store.filters.add(self.store.root, compared_columns(predicate), files, plan.files_kept)
         return plan
 
+    def plan_of_same(
+        self,
+        version: Snapshot | Increment | None,
+        predicate: Predicate | None = None,
+        derived: DerivedTable = DerivedTable.ROWS,
+        *,
+        is_read: bool = True,
+    ) -> Plan:
+        """Plan a read like `plan`, with the columns of a table that was loaded before.
+
+        If the version is not the one that was planned or committed last, look at the table's schema while the plan is
+        made: the present table of this name may be another one. Raises the errors of `check_same`, too.
+        """
+        store, seen = self.store, self.store.cache.read_versions
+        root, plan = store.paths.version_root, partial(self.plan, version, predicate, derived, is_read=is_read)
+        if version is None or seen.get(root) == (store.schema, version):
+            return plan()
+        check = partial(check_same, store, must_exist=False)
+        checked, planned = both(store.io, partial(outcome_of, check), partial(outcome_of, plan))
+        checked()
+        found = planned()
+        if isinstance(version, Snapshot):
+            seen.put(root, (store.schema, version))
+        return found
+
     def partitions(self, snapshot: Snapshot | None) -> pa.Table:
         """Return the partitions with files in a version, with a column per partition key."""
         check_selectable(self.store)
@@ -317,6 +344,7 @@ class Table:
             info = replace(info, planned_on=self.planned.snapshot)
         made = commit_indexed(self.store, messages, info, publisher, overwrite)
         if made is not None:
+            self.store.cache.read_versions.put(self.store.paths.version_root, (self.store.schema, made))
             drop_outdated(self.store, made, publisher)
         if made is not None and not _only_postponed(messages):
             is_write = made.commit_kind is not CommitKind.COMPACT

@@ -130,6 +130,17 @@ class TableSchema:
         """Return whether this schema is the version that was written."""
         return self == (written if self.time_millis else replace(written, time_millis=0))
 
+    def is_of_table(self, written: TableSchema) -> bool:
+        """Return whether the schema that was written with this number belongs to the same table: by its time, or by
+        columns and keys if the time is not known. Servers may add options.
+        """
+        if self.time_millis:
+            return self.time_millis == written.time_millis
+        own, other = (
+            ([(f.id, f.name, f.type) for f in s.fields], s.partition_keys, s.primary_keys) for s in (self, written)
+        )
+        return own == other
+
     def select(self, names: tuple[str, ...]) -> tuple[DataField, ...]:
         """Return the fields with these names, in that order. Raises `InvalidSchemaError` for an unknown name."""
         missing = [n for n in names if n not in self.field_by_name]

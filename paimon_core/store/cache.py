@@ -74,7 +74,7 @@ class MetadataCache:
 
     @cached_property
     def read_versions(self) -> TableValues[tuple[TableSchema, Snapshot]]:
-        """The versions that were planned last, with the schema that the table's folder had then."""
+        """The versions that were planned or committed last, with the schema that the table had then."""
         return TableValues()
 
     @cached_property

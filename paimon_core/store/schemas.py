@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from paimon_core.errors import CorruptFileError, SchemaNotFoundError
+from paimon_core.errors import CorruptFileError, SchemaNotFoundError, TableNotFoundError
 from paimon_core.io.file_io import FileIO, FileStatus
 from paimon_core.io.side_by_side import both, outcome_of
 from paimon_core.spec.paths import TablePaths, parse_schema_id
@@ -100,6 +100,23 @@ def _load(
 def read_schema(store: TableStore, schema_id: int) -> TableSchema:
     """Read one schema version of the store's table. The current version needs no read."""
     return store.schema if schema_id == store.schema.id else load_schema(store.io, store.paths.version_root, schema_id)
+
+
+def check_same(store: TableStore, *, must_exist: bool) -> None:
+    """Raise `TableNotFoundError` if another table has the place of the table that was opened: its files cannot be read
+    by the columns and keys of the old one. With `must_exist`, also raise the error if the table was dropped.
+
+    The schema of a table may be unpublished (MERGE adds columns), or at a server only.
+    """
+    try:
+        if store.schema.is_of_table(load_schema(store.io, store.paths.version_root, store.schema.id)):
+            return
+        what = "dropped and created again"
+    except SchemaNotFoundError:
+        if not must_exist:
+            return
+        what = "dropped"
+    raise TableNotFoundError(f"Table {store.name} was {what} since it was opened: open it again.")
 
 
 def list_schemas(store: TableStore) -> list[TableSchema]:

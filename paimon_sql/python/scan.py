@@ -30,7 +30,6 @@ from paimon_core.store.features import check_selectable, shown_part
 from paimon_core.table import Table
 from paimon_sql.python.arguments import Options, checked_methods
 from paimon_sql.python.reading import RowReader, ScanSplit, divided, first_of, in_order
-from paimon_sql.python.versions import plan_of_same
 from paimon_sql.python.where.condition import Condition, Where
 
 if TYPE_CHECKING:
@@ -224,7 +223,7 @@ class TableScan:
     @cached_property
     def _plan(self) -> Plan:
         store = self.table.store
-        plan = plan_of_same(self.table, self.version, conjunction(self._pruning), self.derived)
+        plan = self.table.plan_of_same(self.version, conjunction(self._pruning), self.derived)
         check_full_scan(store, plan)
         check_vectors_readable(store, self.columns)
         if self.limit is not None and self._evaluated is None and self.shown is None and self._is_version:
@@ -274,7 +273,7 @@ class TableScan:
     def _known_count(self) -> int | None:
         if self._evaluated is not None or self.shown is not None or not self._is_version:
             return None
-        plan = plan_of_same(self.table, self.version, conjunction(self._pruning), self.derived)
+        plan = self.table.plan_of_same(self.version, conjunction(self._pruning), self.derived)
         found = aggregate(self.table.store, plan, (), (Aggregate("count"),))
         return None if found is None else int(found.column(0)[0].as_py())
 

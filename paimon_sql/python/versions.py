@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from paimon_core.errors import InvalidOptionError, SchemaNotFoundError, TableNotFoundError
-from paimon_core.io.side_by_side import both, outcome_of
+from paimon_core.errors import InvalidOptionError
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import SCAN_TIMESTAMP, SCAN_TIMESTAMP_MILLIS
 from paimon_core.scan.changes.increment import (
@@ -20,16 +18,13 @@ from paimon_core.scan.changes.increment import (
 )
 from paimon_core.scan.time_travel import is_time_travel, overridden, resolve_snapshot, snapshot_of_options
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.store.schemas import load_schema
+from paimon_core.store.schemas import check_same
 from paimon_core.store.snapshots import latest_snapshot
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.python.arguments import check_keywords, keyword_types
 
 if TYPE_CHECKING:
-    from paimon_core.expressions.predicate import Predicate
-    from paimon_core.scan.derived_tables import DerivedTable
-    from paimon_core.scan.plan import Plan
     from paimon_core.store.tags import read_tag
 else:
     read_tag = ImportedOnCall("paimon_core.store.tags", "read_tag")
@@ -87,7 +82,7 @@ def options_of_changes(
     """
     latest = latest_snapshot(store)
     if latest is None:
-        check_same(store)
+        check_same(store, must_exist=True)
     if isinstance(since, datetime) and (until is None or isinstance(until, datetime)):
         first = _millis(since, store)
         last = max(first, 0 if latest is None else latest.time_millis) if until is None else _millis(until, store)
@@ -126,41 +121,8 @@ def at_version(table: Table) -> tuple[Table, Snapshot | Increment | None]:
         return table, increment_of_options(store, store.zone)
     snapshot = snapshot_of_options(store, store.zone)
     if snapshot is None:
-        check_same(store)
+        check_same(store, must_exist=True)
     return (table.at(snapshot) if is_time_travel(store) else table), snapshot
-
-
-def plan_of_same(
-    table: Table, version: Snapshot | Increment | None, predicate: Predicate | None, derived: DerivedTable
-) -> Plan:
-    """Plan a read with the columns of a table that was opened before.
-
-    If the version is not the one that was planned last, look at the table's schema while the plan is made: the present
-    table of this name may be another one. Raises the errors of `check_same` and `Table.plan`.
-    """
-    store, read = table.store, table.store.cache.read_versions
-    plan = partial(table.plan, version, predicate, derived)
-    if version is None or read.get(store.paths.version_root) == (store.schema, version):
-        return plan()
-    checked, planned = both(store.io, partial(outcome_of, partial(check_same, store)), partial(outcome_of, plan))
-    checked()
-    found = planned()
-    if isinstance(version, Snapshot):
-        read.put(store.paths.version_root, (store.schema, version))
-    return found
-
-
-def check_same(store: TableStore) -> None:
-    """Raise `TableNotFoundError` if the table was dropped since it was opened, even if it was created again: its files
-    cannot be read by the columns and keys of the old table.
-    """
-    try:
-        if store.schema.is_version(load_schema(store.io, store.paths.version_root, store.schema.id)):
-            return
-        what = "dropped and created again"
-    except SchemaNotFoundError:
-        what = "dropped"
-    raise TableNotFoundError(f"Table {store.name} was {what} since it was opened: open it again.")
 
 
 def _millis(moment: datetime, store: TableStore) -> int:

@@ -295,7 +295,8 @@ class PaimonScanBuilder(Proxy):
         if is_read:
             begin_query(self.jvm)
         with below_caller(self.jvm):
-            found = self.table.plan(version, conjunction(self.pruning), self.derived, is_read=is_read)
+            wanted = version, conjunction(self.pruning), self.derived
+            found = self.table.plan_of_same(*wanted, is_read=is_read)
         self.planned_in = time.monotonic() - began
         return found if self.sample is None else sample_of_files(self.table.store, found, *self.sample)
 
