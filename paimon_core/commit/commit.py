@@ -236,10 +236,12 @@ class _Attempts:
     """The tries of a change that is neither committed nor failed yet.
 
     `open` are drafts with a publish call of unknown outcome, all for one snapshot id. `replaced` are snapshots that
-    were visible until another engine replaced them. `count` is the number of tries. `guard` belongs to a commit that is
-    made once. `check` is the outcome of `checked_schema_id`, which runs while the latest version is read for the first
-    time; its error explains why files are missing. `write_draft` checks again, unless the session knew the latest
-    version before the check.
+    were visible until another engine replaced them. `count` is the number of tries, `latest` is the version on which
+    the last one was based. `guard` belongs to a commit that is made once.
+
+    `check` is the outcome of `checked_schema_id`, which runs while the latest version is read for the first time; its
+    error explains why files are missing. `write_draft` checks again, unless the session knew the latest version before
+    the check.
     """
 
     guard: OnceGuard | UnrecordedGuard | None = None
@@ -247,6 +249,7 @@ class _Attempts:
     open: list[Draft] = field(default_factory=list)
     replaced: list[Snapshot] = field(default_factory=list)
     count: int = 0
+    latest: Snapshot | None = None
 
     @property
     def undecided(self) -> list[Snapshot]:
@@ -267,6 +270,8 @@ def _commit_change(
         return made
     except CommitConflictError:
         result = "conflict"
+        if attempts.latest is not None:
+            store.conflicts.add(store.root, attempts.latest.identity)
         raise
     except CommitUnknownError:
         result = "unknown"
@@ -352,10 +357,12 @@ def _try(
         if attempts.open:
             raise CommitUnknownError(f"Snapshot {attempts.open[0].snapshot.id} of {store.name} has expired.")
         latest = latest_snapshot(store)
+    attempts.latest = latest
     if attempts.guard is not None:
         attempts.guard.check(latest)
     if store.has_primary_key or change.rows_base is not None:
         check_planned(store, latest, info.planned_on)
+    info = info.of_try(attempts.count)
     try:
         draft = write_draft(store, latest, _delta(store, change, latest), change.kind, info, schema_id, merge=merge)
     except UnreadableFileError:

@@ -19,7 +19,14 @@ from paimon_core.dataclass import dataclass
 from paimon_core.io.failure import on_failure
 from paimon_core.io.side_by_side import together
 from paimon_core.spec.manifest import FileKind, ManifestFileMeta
-from paimon_core.spec.snapshot import BATCH_COMMIT_IDENTIFIER, WRITER, CommitKind, Operation, Snapshot
+from paimon_core.spec.snapshot import (
+    BATCH_COMMIT_IDENTIFIER,
+    WRITER,
+    CommitKind,
+    Operation,
+    Snapshot,
+    properties_of_try,
+)
 from paimon_core.store.indexes.index_files import index_manifest_file
 from paimon_core.store.manifests import (
     data_manifests,
@@ -64,6 +71,11 @@ class CommitInfo:
     def __post_init__(self) -> None:
         if self.operation is not None:
             Operation(self.operation)  # raises ValueError
+
+    def of_try(self, number: int) -> CommitInfo:
+        """Return the info for a try of the commit. The snapshot of a retry stores its number."""
+        more = properties_of_try(number)
+        return replace(self, properties={**(self.properties or {}), **more}) if more else self
 
 
 def info_of_once(user: str, identifier: int, operation: Operation | None, *, follows: bool) -> CommitInfo:

@@ -21,6 +21,9 @@ MOST_COMMITS = 100
 class Commit:
     """A snapshot: its time in the session's zone, its kind, its writer (`user`, `engine`), and its rows in data files
     before merging: the change (`delta`), and all of them (`total`). `tags` keep the snapshot.
+
+    Its commit was tried again `retries` times, None if that is unknown. `conflicts` commits of this process failed
+    because of the snapshot.
     """
 
     id: int
@@ -32,6 +35,14 @@ class Commit:
     delta: int
     total: int
     tags: tuple[str, ...] = ()
+    retries: int | None = None
+    conflicts: int = 0
+
+    @property
+    def trouble(self) -> str:
+        """The retries and conflicts in words, "" if there are none."""
+        counts = (self.retries or 0, "retry", "retries"), (self.conflicts, "conflict", "conflicts")
+        return ", ".join(f"{count:,} {one if count == 1 else many}" for count, one, many in counts if count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +95,9 @@ def timeline(store: TableStore, skipped: int = 0) -> Timeline:
     names: dict[int, list[str]] = defaultdict(list)
     for tag in readable_tags(store):
         names[tag.snapshot.id].append(tag.name)
-    shown = {s.id for s in found}
+    shown, conflicts = {s.id for s in found}, store.conflicts.of_table(store.root)
     kept = [(name, number) for number, some in sorted(names.items()) if number not in shown for name in some]
-    commits = tuple(_commit(store, s, tuple(names.get(s.id, ()))) for s in found)
+    commits = tuple(_commit(store, s, tuple(names.get(s.id, ())), conflicts.get(s.identity, 0)) for s in found)
     return Timeline(commits, ids[0] - 1 if ids else 0, max(0, end - MOST_COMMITS), tuple(kept), len(ids))
 
 
@@ -111,7 +122,7 @@ def _branch(store: TableStore, name: str, created: datetime | None) -> Ref:
     return Ref(name, False, first_id, last_id, created)
 
 
-def _commit(store: TableStore, s: Snapshot, tags: tuple[str, ...]) -> Commit:
+def _commit(store: TableStore, s: Snapshot, tags: tuple[str, ...], conflicts: int) -> Commit:
     return Commit(
         id=s.id,
         time=local_time(s.time_millis, store.zone),
@@ -122,4 +133,6 @@ def _commit(store: TableStore, s: Snapshot, tags: tuple[str, ...]) -> Commit:
         delta=s.delta_record_count,
         total=s.total_record_count,
         tags=tags,
+        retries=s.retries,
+        conflicts=conflicts,
     )

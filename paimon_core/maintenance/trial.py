@@ -12,6 +12,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.io.scratch import ScratchFileIO
 from paimon_core.metrics import Metrics
 from paimon_core.options import DISABLED, ICEBERG_STORAGE
+from paimon_core.seen_conflicts import SeenConflicts
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.store.branches import branch_names
 from paimon_core.store.cache import CAPACITY
@@ -51,6 +52,7 @@ def tried(store: TableStore, operation: Callable[[TableStore], object], *, with_
         watcher=None,
         iceberg_catalogs=None,
         metrics=Metrics(),
+        conflicts=SeenConflicts(),
         options=store.options.merged({ICEBERG_STORAGE.key: DISABLED}),
     )
     before = _versions(store)

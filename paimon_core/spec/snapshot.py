@@ -40,6 +40,8 @@ _NEW_MEMBERS = (  # later than Paimon 0.7, and not content of the table; row ids
 BATCH_COMMIT_IDENTIFIER = 2**63 - 1
 WRITER = "paimon-sql"  # `writerVersion` of our snapshots
 _EXPIRES = "paimon-sql.expires"  # a property: an expiry is about to remove the snapshot
+_TRIES = "paimon-sql.tries"  # a property of commits that were tried more than once
+_MOST_DIGITS = 9
 
 
 class CommitKind(StrEnum):
@@ -124,6 +126,17 @@ class Snapshot:
         return self.uuid == other.uuid and self.delta_manifest_list == other.delta_manifest_list
 
     @property
+    def retries(self) -> int | None:
+        """Return how often the commit was tried again, None if its writer does not store it.
+
+        If Java makes a snapshot from a tag, it keeps properties, but not `writerVersion`."""
+        text = (self.properties or {}).get(_TRIES)
+        if text is None:
+            return 0 if self.writer_version == WRITER else None
+        is_number = text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and int(text) > 0
+        return int(text) - 1 if is_number else None
+
+    @property
     def is_expiring(self) -> bool:
         """Return whether an expiry has marked the snapshot. Later snapshots may be gone already."""
         return _EXPIRES in (self.properties or {})
@@ -131,6 +144,11 @@ class Snapshot:
     def marked(self) -> Snapshot:
         """Return the snapshot with the mark of an expiry."""
         return replace(self, properties={**(self.properties or {}), _EXPIRES: "true"})
+
+
+def properties_of_try(number: int) -> Mapping[str, str]:
+    """Return the properties of a snapshot that the try of this number publishes. The first try has none."""
+    return {_TRIES: str(number)} if number > 1 else {}
 
 
 def _commit_kind(key: str, value: Any) -> CommitKind | None:

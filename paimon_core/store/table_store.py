@@ -19,6 +19,7 @@ from paimon_core.lazy import cached_property
 from paimon_core.metrics import PROCESS, Metrics
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
 from paimon_core.rights import Rights
+from paimon_core.seen_conflicts import CONFLICTS, SeenConflicts
 from paimon_core.seen_filters import FILTERS, SeenFilters
 from paimon_core.spec.identifier import Identifier, PathIdentifier
 from paimon_core.spec.paths import TablePaths
@@ -112,9 +113,9 @@ class TableStore:
     user, None if the catalog has no users. `others` opens the tables to which blob views refer, None without a catalog.
 
     `zone` converts between instants and local times: it is the session's time zone, None for the process's. `metrics`
-    counts commits and compactions, `filters` the filters of scans. `threads` decode files for the reader of a split.
-    `variant_paths` are the parts of VARIANTs that a query needs, see `ReadRequest`. `early_look` is the look at the
-    versions of the table when it was opened.
+    counts commits and compactions, `filters` the filters of scans, `conflicts` the failed commits. `threads`
+    decode files for the reader of a split. `variant_paths` are the parts of VARIANTs that a query needs, see
+    `ReadRequest`. `early_look` is the look at the versions of the table when it was opened.
     """
 
     io: FileIO
@@ -134,6 +135,7 @@ class TableStore:
     iceberg_catalogs: IcebergCatalogs | None = field(default=None, compare=False, repr=False)
     metrics: Metrics = field(default=PROCESS, compare=False, repr=False)
     filters: SeenFilters = field(default=FILTERS, compare=False, repr=False)
+    conflicts: SeenConflicts = field(default=CONFLICTS, compare=False, repr=False)
     threads: int = field(default=1, compare=False, repr=False)
     variant_paths: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     early_look: EarlyLook | None = field(default=None, compare=False, repr=False)

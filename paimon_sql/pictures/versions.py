@@ -11,7 +11,8 @@ from paimon_sql.pictures.picture import Picture, bar, bytes_text, count_text, cu
 from paimon_sql.pictures.svg import WIDTH, dot, label, line, rect
 
 _TOP, _LINE = 70.0, 20.0
-_MIDDLE, _RIGHT = 402.0, 540.0
+_LEFT, _RIGHT = 264.0, 540.0  # of the bars
+_TROUBLE = 76.0  # width of retries and conflicts
 _MAIN = "main"
 
 
@@ -27,6 +28,9 @@ def draw_timeline(table: str, found: Timeline) -> Picture:
     said += [f"{found.hidden:,} older ones exist"] if found.hidden else []
     said += [f"{found.expired:,} older ones expired"] if found.expired else []
     said += [f"tags of older ones: {', '.join(f'{n} ({i})' for n, i in found.kept)}"] if found.kept else []
+    retried, conflicts = sum(bool(c.retries) for c in found.commits), sum(c.conflicts for c in found.commits)
+    said += [f"{count_text(retried, 'commit')} tried again"] if retried else []
+    said += [f"{count_text(conflicts, 'commit')} of this process failed by a conflict"] if conflicts else []
     ending = frozenset[int]() if found.expiry is None else found.expiry.snapshots
     if found.expiry is not None:
         freed = f"{count_text(found.expiry.files, 'file')} of {bytes_text(found.expiry.size)}"
@@ -45,12 +49,14 @@ def draw_timeline(table: str, found: Timeline) -> Picture:
             "user",
             "engine",
             "tags",
+            "retries",
+            "conflicts",
             "expires",
         ),
         tuple(
             (
                 *(c.id, time_text(c.time), c.kind, c.operation, c.delta, c.total, c.user, c.engine, ", ".join(c.tags)),
-                "yes" if c.id in ending else "",
+                *("" if c.retries is None else c.retries, c.conflicts or "", "yes" if c.id in ending else ""),
             )
             for c in found.commits
         ),
@@ -64,18 +70,22 @@ def _work(c: Commit) -> str:
 
 def _drawn_commits(commits: Sequence[Commit], ending: frozenset[int]) -> tuple[float, tuple[str, ...]]:
     most = max((abs(c.delta) for c in commits), default=0) or 1
-    body, y = [line(_MIDDLE, _TOP - 10, _MIDDLE, _TOP + _LINE * len(commits))], _TOP
+    right = _RIGHT - (_TROUBLE if any(c.trouble for c in commits) else 0)
+    middle = (_LEFT + right) / 2
+    body, y = [line(middle, _TOP - 10, middle, _TOP + _LINE * len(commits))], _TOP
     for c in commits:
-        length = (_RIGHT - _MIDDLE) * abs(c.delta) / most
+        length = (right - middle) * abs(c.delta) / most
         colour = "other" if c.kind == "COMPACT" else "plus" if c.delta >= 0 else "minus"
         colour = "due" if c.id in ending else colour
         title = f"{c.delta:+,} rows by {c.user}, {c.engine or 'an engine without a name'}"
+        title += f"; {c.trouble}" if c.trouble else ""
         body += [
             label(16, y + 10, f"{c.id}", "note"),
             label(60, y + 10, time_text(c.time), "note"),
             label(196, y + 10, cut(_work(c).lower(), 10)),
-            rect(_MIDDLE if c.delta >= 0 else _MIDDLE - length, y, length, 13, colour, title),
-            label(_RIGHT + 10, y + 10, f"{c.delta:+,}", "note"),
+            rect(middle if c.delta >= 0 else middle - length, y, length, 13, colour, title),
+            label(right + 10, y + 10, f"{c.delta:+,}", "note"),
+            *([label(WIDTH - 210 - _TROUBLE, y + 10, cut(c.trouble, 11), "note")] if c.trouble else []),
             label(WIDTH - 210, y + 10, cut(c.engine, 11), "note"),
             label(WIDTH - 16, y + 10, cut(", ".join(c.tags), 16), "label", "end"),
         ]
@@ -89,8 +99,8 @@ def _commit_lines(commits: Sequence[Commit], width: int, ending: frozenset[int])
     for c in commits:
         head = f"{c.id:>{number}} {time_text(c.time)} {cut(_work(c).lower(), 10):<10} {c.delta:>+12,} "
         room = max(4, min(30, width - len(head) - 14))
-        tags = " ".join([*(f"[{t}]" for t in c.tags), *(["expires"] if c.id in ending else [])])
-        yield f"{head}{bar(abs(c.delta) / most, room)} {tags}"
+        notes = [*(f"[{t}]" for t in c.tags), *filter(None, (c.trouble, "expires" if c.id in ending else ""))]
+        yield f"{head}{bar(abs(c.delta) / most, room)} {' '.join(notes)}"
 
 
 # -- branches and tags ------------------------------------------------------------------------------------------------

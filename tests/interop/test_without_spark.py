@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from paimon_core.commit.publish import AtomicPublisher, PublishOutcome
 from paimon_sql import open_catalog
 from paimon_sql.python.table import PaimonTable
 from tests.interop.engines import Engines
@@ -61,6 +62,37 @@ def test_changes(engines: Engines, java: tuple[JavaOracle, str], options: str) -
     engines.both("SELECT * FROM t ORDER BY id", sorted(expected))
     engines.run("java", "INSERT INTO t VALUES (10, 'java', 1)")
     assert table.scan(where="id = 10").count() == 1
+
+
+def test_java_reads_and_keeps_snapshots_that_store_their_tries(
+    engines: Engines, java: tuple[JavaOracle, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines.run("java", "CREATE TABLE t (id BIGINT NOT NULL) TBLPROPERTIES ('primary-key' = 'id', 'bucket' = '1')")
+    table, lost, publish = opened(java, engines, "t"), list[str](), AtomicPublisher.publish
+
+    def losing(self: AtomicPublisher, path: str, data: bytes) -> PublishOutcome:
+        """Lose the first race for each snapshot."""
+        if path in lost:
+            return publish(self, path, data)
+        lost.append(path)
+        return PublishOutcome.LOST_RACE
+
+    with monkeypatch.context() as patched:
+        patched.setattr(AtomicPublisher, "publish", losing)
+        table.upsert([{"id": 1}])
+        table.upsert([{"id": 2}])
+        open_catalog(java[1]).call("compact", table=f"{engines.database}.t", compact_strategy="full")
+    database = engines.database
+    engines.both("SELECT * FROM t ORDER BY id", [[1], [2]])
+    engines.both("SELECT * FROM t VERSION AS OF 1", [[1]])
+    engines.both("SELECT snapshot_id, commit_kind FROM `t$snapshots`", [[1, "APPEND"], [2, "APPEND"], [3, "COMPACT"]])
+    engines.run("java", f"CALL sys.create_tag(table => '{database}.t', tag => 'kept', snapshot => 2)")
+    engines.run("java", "INSERT INTO t VALUES (3)")
+    engines.run("java", f"CALL sys.expire_snapshots(table => '{database}.t', retain_max => 2, retain_min => 1)")
+    engines.run("java", f"CALL sys.rollback(table => '{database}.t', version => 'kept')")
+    engines.both("SELECT * FROM t ORDER BY id", [[1], [2]])
+    shown = opened(java, engines, "t").pictures.timeline()
+    assert [line.endswith("1 retry") for line in repr(shown).splitlines()[3:]] == [True]
 
 
 def _rows(rows: Any) -> list[dict[str, Any]]:

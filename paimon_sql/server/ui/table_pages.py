@@ -120,18 +120,22 @@ def _snapshots(found: PaimonTable, call: PageCall) -> Html:
     kept = [f"{name} (snapshot {number})" for name, number in seen.kept]
     return html(
         pages(call.start, MOST_COMMITS, seen.count, _place(found, "snapshots")),
-        table("Snapshots, the newest first", _COMMIT, rows, (0, 4, 5)),
+        table("Snapshots, the newest first", _COMMIT, rows, _NUMBERS_OF_COMMIT),
         note(f"{seen.expired:,} older snapshots expired.") if seen.expired else None,
         note(f"Tags of other snapshots: {', '.join(kept)}") if kept else None,
     )
 
 
-_COMMIT = ("snapshot", "time", "kind", "operation", "change of rows", "rows in files", "user", "engine", "tags")
+_COMMIT = (
+    *("snapshot", "time", "kind", "operation", "change of rows", "rows in files"),
+    *("user", "engine", "tags", "retries"),
+)
+_NUMBERS_OF_COMMIT = (0, 4, 5, 9)
 
 
 def _commit(c: Commit) -> tuple[object, ...]:
-    change = f"{c.delta:+,}"
-    return c.id, time_text(c.time), c.kind, c.operation, change, c.total, c.user, c.engine, ", ".join(c.tags)
+    change, retries = f"{c.delta:+,}", "" if c.retries is None else c.retries
+    return c.id, time_text(c.time), c.kind, c.operation, change, c.total, c.user, c.engine, ", ".join(c.tags), retries
 
 
 def _files(found: PaimonTable, call: PageCall) -> Html:
@@ -252,7 +256,7 @@ def _compactions(found: PaimonTable, _: PageCall) -> Html:
         _running(found),
         _due(found) if has_lsm_trees(store) else None,
         tag("h2", "Past compactions"),
-        table(f"Among the newest {MOST_COMMITS} snapshots", _COMMIT, done, (0, 4, 5)),
+        table(f"Among the newest {MOST_COMMITS} snapshots", _COMMIT, done, _NUMBERS_OF_COMMIT),
     )
 
 

@@ -136,9 +136,10 @@ def test_a_terminal_shows_whole_lines(kind: PictureKind, width: int, tmp_path: P
         assert max(map(len, lines)) > width - 12, "it is as wide as the terminal"
 
 
+@pytest.mark.parametrize("retries", [None, 12])
 @pytest.mark.parametrize("text", ["w" * 40, "\x9b\u202e" * 20, "a"], ids=["long", "escapes", "short"])
-def test_labels_of_a_commit_do_not_overlap(text: str) -> None:
-    made = replace(commit(text), delta=-1_234_567_890, id=123_456)
+def test_labels_of_a_commit_do_not_overlap(text: str, retries: int | None) -> None:
+    made = replace(commit(text), delta=-1_234_567_890, id=123_456, retries=retries, conflicts=retries or 0)
     labels = ET.fromstring(draw_timeline("t", Timeline((made,), 1, 0, ())).svg()).iter(f"{SVG}text")
     of_commit = [e for e in labels if float(e.get("y") or 0) > 60]
     widths = [6.5 * len(e.text or "") for e in of_commit]  # of a sans serif of 12 pixels
@@ -146,7 +147,8 @@ def test_labels_of_a_commit_do_not_overlap(text: str) -> None:
         float(e.get("x") or 0) - (w if e.get("text-anchor") == "end" else 0)
         for e, w in zip(of_commit, widths, strict=True)
     ]
-    assert len(starts) == 6 and all(b >= a + w for a, w, b in zip(starts, widths, starts[1:], strict=False))
+    assert len(starts) == (6 if retries is None else 7)
+    assert all(b >= a + w for a, w, b in zip(starts, widths, starts[1:], strict=False))
 
 
 def test_a_file_with_one_key_is_seen() -> None:
