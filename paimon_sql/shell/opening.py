@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import paimon_sql
+from paimon_core.errors import InvalidOptionError
 
 _CATALOG_OPTIONS = ("warehouse", "catalog", "metastore", "uri")
 
@@ -28,6 +29,16 @@ def catalog_options(arguments: argparse.Namespace, settings: Iterable[tuple[str,
     own = {key: value for key, value in settings if not key.startswith("spark.")}
     given = {key: value for key, value in _of_command_line(arguments).items() if key != "catalog"}
     return _default(given) | given | own
+
+
+def check_without_spark(settings: Iterable[tuple[str, str]], command: str, remedy: str = "") -> None:
+    """Raise `InvalidOptionError` if there are settings of Spark: the command does not start Spark."""
+    for key, _ in settings:
+        if key.startswith("spark."):
+            raise InvalidOptionError(
+                f"-c {key} has no effect: {command} does not start Spark. Leave it out{remedy}. Options of the catalog "
+                "are written without a prefix, as in -c user=ann."
+            )
 
 
 def _default(given: Mapping[str, str]) -> dict[str, str]:

@@ -26,7 +26,7 @@ from paimon_sql.server.serve import serve, stop_driver
 from paimon_sql.server.settings import ServerSettings, check, spark_settings
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, add_submit_options, hand_to_spark_submit
 from paimon_sql.shell.errors import describe
-from paimon_sql.shell.opening import catalog_options, open_session
+from paimon_sql.shell.opening import catalog_options, check_without_spark, open_session
 from paimon_sql.shell.startup import quiet_start
 from paimon_sql.spark.jvm.gateway import kill_jvm
 
@@ -67,10 +67,13 @@ def _run(arguments: argparse.Namespace, settings: ServerSettings) -> int:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, ask_to_stop)
+    has_spark = settings.thrift is not None or settings.connect is not None
+    if not has_spark:
+        check_without_spark(arguments.conf, "paimon-sql serve --rest")
     with ExitStack() as doors:
         if settings.rest is not None:
             doors.enter_context(open_door(catalog_options(arguments, arguments.conf), settings, _say))
-        if settings.thrift is None and settings.connect is None:
+        if not has_spark:
             wait(settings, stop, _say)
             return 0
         session = server_session(arguments, settings)

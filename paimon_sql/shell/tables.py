@@ -21,7 +21,7 @@ from paimon_core.escapes import visible
 from paimon_sql.catalog.base import with_databases
 from paimon_sql.pictures.picture import WHOLE, Choice, PictureKind
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, setting
-from paimon_sql.shell.opening import catalog_options
+from paimon_sql.shell.opening import catalog_options, check_without_spark
 from paimon_sql.shell.render import FORMATS, Result
 from paimon_sql.values import ColumnKind, with_python_times
 
@@ -38,6 +38,7 @@ def run_table_command(words: Sequence[str]) -> int:
     """Run a command, and return the exit status: 0, 1 after an error, 2 for wrong arguments, 130 if stopped."""
     arguments = _parser().parse_args(words)
     try:
+        check_without_spark(arguments.conf, f"paimon-sql {arguments.command}")
         if arguments.command in _TEXTS:
             sys.stdout.write(_TEXTS[arguments.command](arguments))
         else:

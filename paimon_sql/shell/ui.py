@@ -20,7 +20,7 @@ from paimon_core.errors import InvalidOptionError, PaimonError
 from paimon_core.optional_packages import import_optional
 from paimon_sql.shell.arguments import WholeWords, add_catalog_options, setting
 from paimon_sql.shell.errors import describe
-from paimon_sql.shell.opening import catalog_options
+from paimon_sql.shell.opening import catalog_options, check_without_spark
 from paimon_sql.shell.startup import quiet_start
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def _serve(arguments: argparse.Namespace, stop: threading.Event | None) -> None:
             f"Pages on {host} can be reached from other machines, and the token travels unencrypted: listen on "
             "127.0.0.1, and reach it by ssh -L. --insecure starts it anyway."
         )
+    if not arguments.spark:
+        check_without_spark(arguments.conf, "paimon-sql ui", ", or pass --spark")
     options = catalog_options(arguments, arguments.conf)
     with ExitStack() as opened:
         catalog = opened.enter_context(paimon_sql.open_catalog(**options, time_zone=arguments.time_zone))

@@ -43,6 +43,13 @@ sys.exit(serving.run_server(["--thrift", "1"]))
 """
 
 
+def test_settings_of_spark_are_refused_by_a_server_without_spark() -> None:
+    command = [sys.executable, "-m", "paimon_sql", "serve", "--rest", "1", "-c", "spark.x=1"]
+    done = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, text=True)
+    message = "error: -c spark.x has no effect: paimon-sql serve --rest does not start Spark"
+    assert (done.returncode, done.stdout) == (1, "") and done.stderr.startswith(message)
+
+
 def test_an_interrupt_lets_statements_end_as_a_termination_does() -> None:
     done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -97,6 +97,7 @@ def test_inspect_and_call(warehouse: str, capsys: pytest.CaptureFixture[str]) ->
         (["inspect", "shop.t"], "is not a system table"),
         (["call", "create_tag", "table=shop.t", "tag=x", "snapshot=one"], "snapshot cannot be 'one'"),
         (["call", "nothing"], "There is no procedure 'nothing'"),
+        (["head", "shop.t", "-c", "spark.x=1"], "-c spark.x has no effect: paimon-sql head does not start Spark"),
     ],
 )
 def test_errors(warehouse: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,6 +48,7 @@ def test_it_serves_until_it_is_stopped_and_needs_no_spark(tmp_path: Path) -> Non
         (["--host", "0.0.0.0"], "can be reached from other machines, and the token travels unencrypted"),
         (["--host", "lake.example"], "--insecure starts it anyway"),
         (["--metastore", "nothing"], "metastore"),
+        (["-c", "spark.driver.memory=4g"], "-c spark.driver.memory has no effect: paimon-sql ui does not start Spark"),
         (["--port", "1", "--host", "192.0.2.1", "--insecure"], "paimon-sql ui cannot listen on 192.0.2.1:1"),
     ],
 )
