@@ -20,6 +20,7 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.indexes.file_index.options import PREFIX, indexed_names
 from paimon_core.indexes.file_index.registry import BLOOM_FILTER, INDEX_TYPES
 from paimon_core.lsm.strategy import hides_level_0
+from paimon_core.maintenance.contradictions import Contradiction, contradiction_of
 from paimon_core.maintenance.idle_options import TableTraits, idle_options, unread_indexes
 from paimon_core.maintenance.orphans.search import DEFAULT_AGE, find_orphans
 from paimon_core.maintenance.snapshot_expiry import retention_of
@@ -99,6 +100,7 @@ class Figures:
     consumer that keeps an expiry from removing snapshots. `orphans` are the number and the bytes of files that no
     version needs, None if they were not searched for. `unindexed` are the filters that this process has seen on columns
     that could have a file index and have none. `has_partitions`: the table has partition columns.
+    `contradiction` is one of its options.
     """
 
     options: TableOptions
@@ -115,6 +117,7 @@ class Figures:
     unindexed: tuple[SeenFilter, ...] = ()
     orphans: tuple[int, int] | None = None
     has_partitions: bool = False
+    contradiction: Contradiction | None = None
 
     @property
     def traits(self) -> TableTraits:
@@ -131,6 +134,7 @@ def figures_of(store: TableStore, *, with_orphans: bool = False) -> Figures:
     figures = Figures(
         *(store.options, store.has_primary_key, live_table(store, snapshot), target_file_size(store)),
         has_partitions=bool(store.schema.partition_keys),
+        contradiction=contradiction_of(store.schema),
     )
     if with_orphans:
         found = find_orphans(store, now_millis() - DEFAULT_AGE)
@@ -210,6 +214,16 @@ def _misspelled_options(figures: Figures) -> Iterator[Advice]:
             )
 
 
+def _contradicting_options(figures: Figures) -> Iterator[Advice]:
+    found = figures.contradiction
+    if found is not None:
+        yield Advice(
+            f"options contradict one another: {found.reason.rstrip('.')}",
+            "another engine has set them; engines may follow either, and changes of the table's definition are refused",
+            _unset(*found.keys),
+        )
+
+
 def _without_fields(text: str) -> str:
     """Escape the braces in a text that becomes a part of an advice's statement."""
     return text.replace("{", "{{").replace("}", "}}")
@@ -264,15 +278,17 @@ def _bucket_sizes(figures: Figures) -> Iterator[Advice]:
     """Fixed buckets that are far larger or smaller than recommended."""
     buckets = figures.options[BUCKET]
     sizes = figures.files.group_by(["partition"]).aggregate([("size", "sum")])["size_sum"]
-    largest = pc.max(sizes).as_py() or 0
+    largest, average = pc.max(sizes).as_py() or 0, int(pc.mean(sizes).as_py() or 0)
+    where = "in the largest partition"
     if 0 < buckets < largest / LARGEST_BUCKET:
         reason = "a bucket is read and compacted by one task"
+        where += f", and {average // _MIB} MiB in an average one" if largest >= SKEWED * average else ""
     elif buckets > FEW_BUCKETS and 0 < largest < buckets * SMALLEST_BUCKET:
         reason = "each write makes a small file in each bucket"
     else:
         return
     yield Advice(
-        f"{buckets} buckets hold {largest // _MIB} MiB in the largest partition",
+        f"{buckets} buckets hold {largest // _MIB} MiB {where}",
         reason,
         f"{{call}}.rescale(table => {{name}}, bucket_num => {max(1, -(-largest // ADVISED_BUCKET))})",
     )
@@ -326,8 +342,8 @@ def _options_without_effect(figures: Figures) -> Iterator[Advice]:
         )
 
 
-def _unset(key: str) -> str:
-    return f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({_without_fields(sql_string(key))})"
+def _unset(*keys: str) -> str:
+    return f"ALTER TABLE {{table}} UNSET TBLPROPERTIES ({_without_fields(', '.join(map(sql_string, keys)))})"
 
 
 def _rows_before_compaction(figures: Figures) -> Iterator[Advice]:
@@ -419,6 +435,7 @@ def _missing_statistics(figures: Figures) -> Iterator[Advice]:
 _RULES: tuple[Callable[[Figures], Iterator[Advice]], ...] = (
     _unsafe_commits,
     _misspelled_options,
+    _contradicting_options,
     _options_without_effect,
     _tags_without_creator,
     _waiting_rows,

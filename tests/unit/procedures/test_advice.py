@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -19,6 +20,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.expressions.predicate import And, Compare, In, Predicate
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance.advice import Figures, advise
+from paimon_core.maintenance.contradictions import contradiction_of
 from paimon_core.options import TableOptions
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.statistics import TableStatistics
@@ -157,6 +159,37 @@ def test_misspelled_options(tmp_path: Path) -> None:
     assert statement == "ALTER TABLE paimon.default.t UNSET TBLPROPERTIES ('snapshot.num-retained.maxx')"
 
 
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"snapshot.num-retained.min": "10", "snapshot.num-retained.max": "5"}, "snapshot.num-retained.(?:min|max)"),
+        ({"changelog.num-retained.min": "3", "changelog.num-retained.max": "2"}, "changelog.num-retained.max"),
+        ({"snapshot.num-retained.min": "0"}, "snapshot.num-retained.min"),
+        (
+            {f"{kind}.num-retained.{of}": "0" for kind in ("snapshot", "changelog") for of in ("min", "max")},
+            "snapshot.num-retained.min', '.*",
+        ),
+    ],
+)
+def test_options_that_contradict_one_another(tmp_path: Path, given: dict[str, str], key: str) -> None:
+    """Another engine has set them: it checks less."""
+    lake = Lake(tmp_path, {**OPTIONS, "snapshot.num-retained.max": "50"})
+    path = Path(lake.table.store.paths.schema(0))
+    schema = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**schema, "options": {**schema["options"], **given}}))
+    statement = only(lake.advice(), "^options contradict one another: ")
+    found = re.fullmatch(rf"ALTER TABLE paimon\.default\.t UNSET TBLPROPERTIES \('({key})'\)", statement)
+    assert found is not None, statement
+    lake.catalog.alter_table(lake.identifier, [RemoveOption(key) for key in found[1].split("', '")])
+    assert lake.advice() == {}
+
+
+def test_contradictions_that_no_statement_mends_are_no_advice() -> None:
+    schema = new_table_schema(fields(k=INT, v=STRING), options=KEYED)
+    assert contradiction_of(schema) is None
+    assert contradiction_of(replace(schema, options={**schema.options, "merge-engine": "nothing"})) is None
+
+
 # rules about sizes that no test writes
 FIGURES = Figures(TableOptions({}), has_primary_key=True, files=LIVE_FILES.empty_table(), target_size=128 * MIB)
 
@@ -171,6 +204,20 @@ def buckets_of(*sizes: int) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=LIVE_FILES)
 
 
+def skewed_partitions(count: int, largest: int) -> pa.Table:
+    """Partitions of 10 MiB each, and one of `largest` MiB."""
+    sizes = [10] * (count - 1) + [largest]
+    rows = [{"partition": b"%d" % n, "bucket": 0, "level": 5, "size": s * MIB, "rows": 1} for n, s in enumerate(sizes)]
+    return pa.Table.from_pylist(rows, schema=LIVE_FILES)
+
+
+def test_a_partition_that_is_much_larger_than_others_is_named() -> None:
+    skewed = replace(FIGURES, options=TableOptions({"bucket": "2"}), files=skewed_partitions(8, 5000))
+    ((advice),) = advise(skewed)
+    assert re.search(r"bucket_num => 10\)", advice.statement)
+    assert advice.fact == "2 buckets hold 5000 MiB in the largest partition, and 633 MiB in an average one"
+
+
 SKEWED = replace(FIGURES, options=TableOptions({"bucket": "8"}))
 
 
@@ -179,6 +226,7 @@ SKEWED = replace(FIGURES, options=TableOptions({"bucket": "8"}))
     [
         (replace(FIGURES, options=TableOptions({"bucket": "2"}), files=of_one_file(5000 * MIB)), r"bucket_num => 10\)"),
         (replace(FIGURES, options=TableOptions({"bucket": "2"}), files=of_one_file(3000 * MIB)), None),
+        (replace(FIGURES, options=TableOptions({"bucket": "2"}), files=skewed_partitions(8, 4000)), None),
         (replace(FIGURES, options=TableOptions({"bucket": "-1"}), files=of_one_file(5000 * MIB)), None),
         (replace(FIGURES, rows=999_999), None),
         (replace(FIGURES, rows=1_000_000), "ANALYZE TABLE"),
