@@ -88,7 +88,7 @@ def _all_running(catalog: Catalog) -> Iterator[Row]:
             table.store.rights.check_any(table.name)
         return [(w.work, w.began, w.host, w.process, w.seen, *w.progress) for w in running_work(table.store)]
 
-    return _rows(catalog, running, lambda error: (_unreadable(error), *(None,) * 9))
+    return _rows(catalog, running, lambda error: (_unreadable(error), *(None,) * 10))
 
 
 def _all_partitions(catalog: Catalog) -> Iterator[Row]:
@@ -158,8 +158,8 @@ CATALOG_SYSTEM_TABLES: dict[str, CatalogSystemTable] = {
                 *_NAMES,
                 ("work", _STRING),
                 *(("started_at", _BIGINT), ("host", _STRING), ("process", _BIGINT), ("seen_at", _BIGINT)),
-                *(("job", _STRING), ("tasks_done", _BIGINT), ("tasks", _BIGINT)),
-                *(("tasks_per_second", pa.float64()), ("seconds_left", _BIGINT)),
+                *(("job", _STRING), ("done", _BIGINT), ("total", _BIGINT), ("unit", _STRING)),
+                *(("per_second", pa.float64()), ("seconds_left", _BIGINT)),
             ]
         ),
         _all_running,

@@ -154,8 +154,8 @@ def _compact(table: Table, written: Sequence[CommitMessage], executor: Executor,
         return True
     try:
         described = span("compaction", table=table.name, buckets=len(job.tasks))
-        with described, announced(table.store, "compaction") as announcement:
-            messages = table.run(executor, job.followed_by(announcement))
+        with described, announced(table.store, "compaction"):
+            messages = table.run(executor, job)
             if messages:
                 table.commit_or_abort(messages, CommitInfo(user=table.new_commit_user()))
     except (CommitConflictError, DataFileMissingError):

@@ -6,10 +6,13 @@ create it from a module's function with `functools.partial`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from paimon_core.dataclass import dataclass
+from paimon_core.progress import Phase, phase
+from paimon_core.spec.message import BucketState
 from paimon_core.spec.records import Record
 
 TaskT = TypeVar("TaskT")
@@ -30,11 +33,47 @@ class TextFunction(Generic[TaskT, ResultT]):
         return self.result.encode(self.function(self.task.decode(text)))
 
 
-class JobFollower(Protocol):
-    """Shows how far jobs are."""
+@dataclass(frozen=True, slots=True)
+class Measure(Generic[TaskT]):
+    """The unit in which people see the work of tasks, such as files, and a function for the units of a task."""
 
-    def follow(self, description: str, tasks: int, done: Callable[[], int]) -> None:
-        """Follow a job that begins now. `done` returns the number of its tasks that have ended, from any thread."""
+    unit: str
+    of: Callable[[TaskT], int]
+
+
+@dataclass(frozen=True, slots=True)
+class TextMeasure(Generic[TaskT]):
+    """A measure for transport between processes: it receives the text of a task."""
+
+    of: Callable[[TaskT], int]
+    task: Record[TaskT]
+
+    def __call__(self, text: str) -> int:
+        return self.of(self.task.decode(text))
+
+
+class OfBucket(Protocol):
+    """A task on the files of a bucket."""
+
+    @property
+    def bucket(self) -> BucketState: ...
+
+
+def _one(_: object) -> int:
+    return 1
+
+
+def _files(bucket: BucketState) -> int:
+    return len(bucket.files)
+
+
+def _files_of_task(task: OfBucket) -> int:
+    return len(task.bucket.files)
+
+
+TASKS: Measure[Any] = Measure("tasks", _one)
+FILES_OF_BUCKET = Measure("files", _files)
+FILES_OF_TASK: Measure[Any] = Measure("files", _files_of_task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +81,7 @@ class Job(Generic[TaskT, ResultT]):
     """A job: `function` applied to each task. Spark's UI shows `description`.
 
     `size` is the number of bytes that all tasks read, None if unknown. If a task fails, `undo` is called with the
-    result of each finished task, and deletes what the task wrote. The `follower` sees how far the job is."""
+    result of each finished task, and deletes what the task wrote. Its progress is shown by `measure`."""
 
     description: str
     function: Callable[[TaskT], ResultT]
@@ -51,7 +90,7 @@ class Job(Generic[TaskT, ResultT]):
     tasks: tuple[TaskT, ...]
     size: int | None = None
     undo: Callable[[ResultT], object] | None = None
-    follower: JobFollower | None = None
+    measure: Measure[TaskT] = TASKS
 
     @property
     def text_function(self) -> TextFunction[TaskT, ResultT]:
@@ -66,26 +105,24 @@ class Job(Generic[TaskT, ResultT]):
         """Return the job with `undo`. If a task fails, it is called with the result of each task that has ended."""
         return replace(self, undo=undo)
 
-    def followed_by(self, follower: JobFollower) -> Job[TaskT, ResultT]:
-        """Return the job with a follower."""
-        return replace(self, follower=follower)
+    @property
+    def text_measure(self) -> TextMeasure[TaskT]:
+        return TextMeasure(self.measure.of, self.task)
 
-    def follow(self, done: Callable[[], int]) -> None:
-        """Let the follower see the job that begins now, if there is one."""
-        if self.follower is not None:
-            self.follower.follow(self.description, len(self.tasks), done)
+    def shown(self, known: Callable[[], int] | None = None) -> AbstractContextManager[Phase]:
+        """Show the job during the block; `known` returns how much is done, else the phase counts it."""
+        return phase(self.description, self.measure.unit, sum(map(self.measure.of, self.tasks)), known)
 
     def run_here(self) -> list[ResultT]:
         """Run all tasks in this process."""
-        ended = list[bool]()
 
-        def results() -> Iterator[ResultT]:
-            for result in map(self.function, self.tasks):
-                ended.append(True)
-                yield result
+        def results(shown: Phase) -> Iterator[ResultT]:
+            for task in self.tasks:
+                yield self.function(task)
+                shown.add(self.measure.of(task))
 
-        self.follow(lambda: len(ended))
-        return self.gathered(results())
+        with self.shown() as shown:
+            return self.gathered(results(shown))
 
     def gathered(self, results: Iterable[ResultT]) -> list[ResultT]:
         """Collect the results of tasks, which run while this function iterates. If a task fails, undo the others."""

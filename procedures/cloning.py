@@ -258,9 +258,8 @@ def copy_table(
         return
     target = create_alike(source, catalog, identifier, options or {})
     target.check_writable()
-    with announced(target.store, "copy") as running:
-        copied = copying(context.followed_by(running))
-        messages = copy_files(source.store, source.latest_snapshot(), target.store, which, None, copied)
+    with announced(target.store, "copy"):
+        messages = copy_files(source.store, source.latest_snapshot(), target.store, which, None, copying(context))
         target.commit(messages, CommitInfo(user=target.new_commit_user(), operation=Operation.WRITE))
 
 
@@ -326,9 +325,8 @@ def _replace(context: ProcedureContext, source: Table, target: Table, which: Par
     _check_replaces(source, target)
     snapshot = source.latest_snapshot()
     schemas = adopt_schemas(source.store, snapshot, target.store)
-    with announced(target.store, "copy") as running:
-        copied = copying(context.followed_by(running))
-        messages = copy_files(source.store, snapshot, target.store, which, schemas, copied)
+    with announced(target.store, "copy"):
+        messages = copy_files(source.store, snapshot, target.store, which, schemas, copying(context))
         if messages:
             info = CommitInfo(user=target.new_commit_user(), operation=Operation.OVERWRITE)
             target.commit(messages, info, Overwrite(dynamic=True))

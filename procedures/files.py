@@ -57,10 +57,8 @@ def remove_orphan_files(
     def act(identifier: Identifier) -> tuple[int, int]:
         store = load_table(context.catalog, identifier).store
         before = _older_than(store, wanted, moment, dry=dry_run)
-        with nullcontext() if dry_run else announced(store, "remove_orphan_files") as announcement:
-            return remove_orphans(
-                context.followed_by(announcement), store, before, given(mode), parallelism, dry=dry_run
-            )
+        with nullcontext() if dry_run else announced(store, "remove_orphan_files"):
+            return remove_orphans(context, store, before, given(mode), parallelism, dry=dry_run)
 
     found = of_some(_tables(context, table), act, "cleaned")
     return [(sum(count for count, _ in found), sum(size for _, size in found))]
@@ -180,7 +178,9 @@ def advise(context: ProcedureContext, table: str, deep: bool = False, readers: s
 
     It reads metadata only, and changes nothing. There are rules for small files, sorted runs that wait for a
     compaction, deleted rows, rows without a bucket, sizes of buckets, snapshots and consumers that stay, missing
-    statistics, filters of this process without a file index, and options that are misspelled, unsafe or without effect.
+    statistics, filters of this process without a file index, and options that are misspelled, unsafe or without effect,
+    or contradict one another.
+
     `deep` lists all files of the table, too, and finds files that no version needs. `readers` names engines that must
     read the table, such as 'Paimon 0.7, pypaimon 1.4.2', and adds what they misread. The result is empty if no rule
     applies.

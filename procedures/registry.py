@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import tzinfo
 from types import ModuleType, UnionType
-from typing import Any, NewType, Protocol, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, NewType, Protocol, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
@@ -17,10 +17,10 @@ from paimon_core.errors import InvalidNameError, InvalidOptionError
 from paimon_core.format_table.kind import is_format_table
 from paimon_core.format_table.table import refuse_format_table
 from paimon_core.jobs import Executor as JobExecutor
-from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.maintenance.orphans.job import FoundFiles, OrphanSearch
 from paimon_core.maintenance.running import Announcement
 from paimon_core.object_table import is_object_table, refuse_object_table
+from paimon_core.progress import showing
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.types import DataField
@@ -92,27 +92,6 @@ class ProcedureExecutor(JobExecutor, Protocol):
         """Sort the rows of a job and write them; the caller commits."""
 
 
-class FollowedExecutor:
-    """Runs work on another executor, and lets an announcement show its jobs."""
-
-    def __init__(self, inner: ProcedureExecutor, announcement: Announcement) -> None:
-        self._inner, self._announcement = inner, announcement
-
-    def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
-        return self._inner.run(job.followed_by(self._announcement))
-
-    def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
-        self._announcement.follow(description, 0, lambda: 0)
-        return self._inner.sort(job, description)
-
-    def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundFiles:
-        self._announcement.follow(description, 0, lambda: 0)
-        return self._inner.find_orphans(search, parallelism, description)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-
 @dataclass(frozen=True, slots=True)
 class ProcedureContext:
     """The catalog and session in which a procedure runs.
@@ -131,13 +110,6 @@ class ProcedureContext:
     other_catalog: Callable[[str], SupportsDatabases | None] = lambda name: None
     case_sensitive: bool = False
     announcement: Announcement | None = None
-
-    def followed_by(self, announcement: Announcement | None) -> ProcedureContext:
-        """Return the context for work that an announcement shows, with its jobs."""
-        if announcement is None:
-            return self
-        followed = cast("ProcedureExecutor", FollowedExecutor(self.executor, announcement))
-        return replace(self, executor=followed)
 
     def load_table(self, name: str) -> Table:
         """Load a table by `table`, `db.table` or `catalog.db.table`. Raises `TableNotFoundError`,
@@ -250,7 +222,8 @@ class Procedure:
             return self.body(context, **arguments)
         announcement = Announcement(self.name)
         try:
-            return self.body(replace(context.followed_by(announcement), announcement=announcement), **arguments)
+            with showing(announcement):
+                return self.body(replace(context, announcement=announcement), **arguments)
         finally:
             announcement.end()
 

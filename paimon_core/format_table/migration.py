@@ -25,7 +25,7 @@ from paimon_core.formats.reading import read_errors
 from paimon_core.formats.registry import write_format
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.transfer import FILE_COPY, FileCopies, FileCopy
-from paimon_core.jobs import Executor, Job
+from paimon_core.jobs import Executor, Job, Measure
 from paimon_core.spec.binary_row import EMPTY_ROW
 from paimon_core.spec.manifest import UNAWARE_BUCKET, DataFileMeta, FileSource
 from paimon_core.spec.message import COMMIT_MESSAGE, WRITE_RESULT, CommitMessage, WriteResult
@@ -89,12 +89,19 @@ ADOPTED_FILES = Record(
 )
 
 
+def _files(split: FormatSplit) -> int:
+    return len(split.paths)
+
+
+_FILES = Measure("files", _files)
+
+
 def adoption_job(
     source: TableStore, splits: Sequence[FormatSplit], target: TableStore
 ) -> Job[FormatSplit, AdoptedFiles]:
     """Return a job that inspects the files of splits without moving them."""
     run = partial(_adopted, source, target)
-    return Job(f"plan {source.name}", run, FORMAT_SPLIT, ADOPTED_FILES, tuple(splits))
+    return Job(f"plan {source.name}", run, FORMAT_SPLIT, ADOPTED_FILES, tuple(splits), measure=_FILES)
 
 
 def _adopted(source: TableStore, target: TableStore, split: FormatSplit) -> AdoptedFiles:
@@ -153,7 +160,7 @@ def identity_of(name: str) -> str | None:
 def import_job(source: TableStore, splits: Sequence[FormatSplit], target: TableStore) -> Job[FormatSplit, WriteResult]:
     """Return the job that writes the rows of splits into another table."""
     run = partial(_import, source, target)
-    return Job(f"migrate {source.name}", run, FORMAT_SPLIT, WRITE_RESULT, tuple(splits))
+    return Job(f"migrate {source.name}", run, FORMAT_SPLIT, WRITE_RESULT, tuple(splits), measure=_FILES)
 
 
 def _import(source: TableStore, target: TableStore, split: FormatSplit) -> WriteResult:

@@ -16,6 +16,7 @@ from threading import Event
 from typing import Any, TypeVar
 
 from paimon_core.io.file_io import FileIO, delete_each_below
+from paimon_core.progress import advance
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -137,7 +138,13 @@ def delete_side_by_side(io: FileIO, root: str, paths: Sequence[str]) -> dict[str
 
 def missing_paths(io: FileIO, paths: Sequence[str]) -> list[str]:
     """Return the paths that do not exist. Raises `StorageError`."""
-    there = side_by_side(io, io.exists, paths)
+
+    def exists(path: str) -> bool:
+        found = io.exists(path)
+        advance("files")
+        return found
+
+    there = side_by_side(io, exists, paths)
     return [path for path, exists in zip(paths, there, strict=True) if not exists]
 
 

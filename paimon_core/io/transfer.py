@@ -10,7 +10,8 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import StorageError
 from paimon_core.io.file_io import FileIO, storage_errors
 from paimon_core.io.local import LocalFileIO
-from paimon_core.jobs import DONE, Done, Job
+from paimon_core.jobs import DONE, Done, Job, Measure
+from paimon_core.progress import phase
 from paimon_core.spec.records import Column, Record
 
 Pairs = Sequence[tuple[str, str]]  # the path and the new path of each file
@@ -39,7 +40,7 @@ def take_files(source: FileIO, target: FileIO, pairs: Pairs, copy: Copy) -> None
     Raises the same errors as `copy_file`; some files then have their second path.
     """
     if source == target:
-        for_each(pairs, lambda pair: _take_file(source, *pair))
+        for_each("link or copy", pairs, lambda pair: _take_file(source, *pair))
     else:
         copy(source, target, pairs)
 
@@ -59,14 +60,14 @@ def _check_same_size(source: FileIO, target: FileIO, path: str, target_path: str
 
 def copy_files(source: FileIO, target: FileIO, pairs: Pairs) -> None:
     """Copy files, some at a time. Raises the same errors as `copy_file`; some files are then copied."""
-    for_each(pairs, lambda pair: copy_file(source, target, *pair))
+    for_each("copy", pairs, lambda pair: copy_file(source, target, *pair))
 
 
-def for_each(pairs: Pairs, act: Callable[[tuple[str, str]], None]) -> None:
+def for_each(work: str, pairs: Pairs, act: Callable[[tuple[str, str]], None]) -> None:
     """Call `act` for each pair, several at a time. If a call fails, this raises after all running calls have ended."""
-    with ThreadPoolExecutor(_THREADS) as pool:
+    with ThreadPoolExecutor(_THREADS) as pool, phase(f"{work} {len(pairs)} files", "files", len(pairs)) as shown:
         for _ in pool.map(act, pairs):
-            pass
+            shown.add()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,12 @@ FILE_COPIES = Record("file copies", FileCopies, (Column("files", "files", record
 def copy_job(source: FileIO, target: FileIO, pairs: Pairs, each: int) -> Job[FileCopies, Done]:
     """Return the job that copies files, `each` of them in one task."""
     tasks = tuple(FileCopies.of(pairs[i : i + each]) for i in range(0, len(pairs), each))
-    return Job(f"copy {len(pairs)} files", partial(_copy, source, target), FILE_COPIES, DONE, tasks)
+    name, run = f"copy {len(pairs)} files", partial(_copy, source, target)
+    return Job(name, run, FILE_COPIES, DONE, tasks, measure=Measure("files", _files))
+
+
+def _files(task: FileCopies) -> int:
+    return len(task.files)
 
 
 def _copy(source: FileIO, target: FileIO, task: FileCopies) -> Done:

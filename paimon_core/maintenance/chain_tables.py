@@ -13,7 +13,7 @@ from paimon_core.commit.draft import CommitInfo
 from paimon_core.commit.publish import Publisher
 from paimon_core.errors import CommitUnknownError, PaimonError
 from paimon_core.expressions.predicate import Or, equals
-from paimon_core.jobs import Job
+from paimon_core.jobs import Job, Measure
 from paimon_core.options import BLOB_AS_DESCRIPTOR, CHAIN_TABLE, SCAN_DELTA_BRANCH, SCAN_SNAPSHOT_BRANCH
 from paimon_core.scan.chain import is_branch_of_chain
 from paimon_core.scan.read import read_split
@@ -38,7 +38,11 @@ def fill_job(store: TableStore, splits: Sequence[DataSplit]) -> Job[DataSplit, W
     """Return the job that writes the rows of splits into the branch of full partitions."""
     full, tasks = full_branch(store), tuple(sorted(splits, key=lambda s: -s.size))
     run = partial(_fill, store, as_stored(full), max_sequence_number(full, latest_snapshot(full)) + 1)
-    return Job(f"compact {store.name}", run, DATA_SPLIT, WRITE_RESULT, tasks)
+    return Job(f"compact {store.name}", run, DATA_SPLIT, WRITE_RESULT, tasks, measure=Measure("files", _files))
+
+
+def _files(split: DataSplit) -> int:
+    return len(split.files)
 
 
 def _fill(store: TableStore, full: TableStore, sequence_start: int, split: DataSplit) -> WriteResult:

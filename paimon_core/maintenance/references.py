@@ -8,7 +8,7 @@ rollback they are used again, and a tag may belong to the history that was cut o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnreadableFileError
 from paimon_core.io.side_by_side import side_by_side, together
 from paimon_core.manifests.entries import EntryColumns, FileLocation, Rows
+from paimon_core.progress import Phase, advance, phase
 from paimon_core.spec.paths import paths_of
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.store.branches import branch_names, branch_schema
@@ -32,6 +33,7 @@ from paimon_core.store.table_store import TableStore
 from paimon_core.store.tags import KeptByTags, kept_by_tags
 
 T = TypeVar("T")
+_SNAPSHOTS = "snapshots"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,12 @@ def branch_stores(store: TableStore) -> list[TableStore]:
     return [replace(store, branch=name, schema=branch_schema(store, name) or store.schema) for name in names]
 
 
+def reading_versions(table: str, versions: Sequence[Versions]) -> AbstractContextManager[Phase]:
+    """Show during the block how many of some versions were read by `NeededFiles`."""
+    count = sum(len(distinct(each.snapshots)) for each in versions)
+    return phase(f"read the manifests of {table}", _SNAPSHOTS, count)
+
+
 @dataclass(frozen=True, slots=True)
 class NeededFiles:
     """The paths of the files that versions need.
@@ -187,6 +195,7 @@ class NeededFiles:
         for snapshot, in_order in in_chains(store, versions.snapshots):
             yield from self.metadata(store, snapshot)
             yield from self.paths(store, partial(self._added if in_order else self._live, store, snapshot))
+            advance(_SNAPSHOTS)
         for name in versions.changelog_lists:
             yield from self.listed(store, name)
             yield from self.paths(store, partial(self._all, store, name))

@@ -29,10 +29,11 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError, UnreadableFileError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.side_by_side import both, outcome_of
-from paimon_core.jobs import DONE, Done, Job
-from paimon_core.maintenance.references import NeededFiles, Versions, load
+from paimon_core.jobs import DONE, Done, Job, Measure
+from paimon_core.maintenance.references import NeededFiles, Versions, load, reading_versions
 from paimon_core.maintenance.remaining import still_needed
 from paimon_core.options import SNAPSHOT_CLEAN_EMPTY_DIRS
+from paimon_core.progress import Phase, phase
 from paimon_core.spec.records import Column, Record
 from paimon_core.store.external.files import deletable
 from paimon_core.store.external.other_folders import FilePlaces
@@ -42,6 +43,7 @@ from paimon_core.store.table_store import TableStore
 T = TypeVar("T")
 Delete = Callable[[TableStore, Collection[str]], None]
 _LOG = logging.getLogger(__name__)
+_PART = 1000  # files that are deleted between two reports of progress, times the parallel requests of the storage
 _CACHED = 20_000  # few entries: other callers do not need the manifests of removed versions
 
 
@@ -67,7 +69,8 @@ def release(
     found = NeededFiles(tolerant=True)
 
     def needed_before() -> set[str]:
-        paths = set(found.of(removed))
+        with reading_versions(store.name, [removed]):
+            paths = set(found.of(removed))
         with suppress(UnreadableFileError):  # the later read raises the error
             load(store, existing_snapshots(store, near) if store.io.requests_at_once > 1 else ())
         return paths
@@ -76,7 +79,8 @@ def release(
     try:
         unneeded = read()
         needed = NeededFiles(among=pa.array([n.encode() for n in found.data_files], pa.binary()))
-        unneeded.difference_update(still_needed(removed, needed, oldest=oldest))
+        with phase(f"read what other versions of {store.name} need", "snapshots"):
+            unneeded.difference_update(still_needed(removed, needed, oldest=oldest))
     except PaimonError as error:
         _LOG.warning(
             "Files of %s were not deleted (remove_orphan_files deletes them): %s",
@@ -126,9 +130,10 @@ def delete_files(store: TableStore, paths: Iterable[str]) -> None:
             _LOG.warning(
                 "File %s is outside of table %s and is not deleted.", path, store.name, extra=store.log_fields()
             )
-    for top, files in by_root.items():
-        if files:  # sorted: the files of a folder come one after the other
-            _delete(store, top, sorted(files))
+    with phase(f"delete files of {store.name}", "files", sum(map(len, by_root.values()))) as shown:
+        for top, files in by_root.items():
+            if files:  # sorted: the files of a folder come one after the other
+                _delete(store, top, sorted(files), shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +154,12 @@ def delete_job(store: TableStore, paths: Iterable[str], each: int) -> Job[FileLi
     """Return the job that deletes files, `each` of them in one task; see `delete_files`."""
     known = sorted(paths)
     tasks = tuple(FileList.of(known[i : i + each]) for i in range(0, len(known), each))
-    return Job(f"delete {len(known)} files of {store.name}", partial(_delete_listed, store), FILE_LIST, DONE, tasks)
+    name, run = f"delete {len(known)} files of {store.name}", partial(_delete_listed, store)
+    return Job(name, run, FILE_LIST, DONE, tasks, measure=Measure("files", _files))
+
+
+def _files(task: FileList) -> int:
+    return len(task.paths)
 
 
 def _delete_listed(store: TableStore, task: FileList) -> Done:
@@ -157,10 +167,15 @@ def _delete_listed(store: TableStore, task: FileList) -> Done:
     return Done()
 
 
-def _delete(store: TableStore, root: str, paths: Sequence[str]) -> None:
-    """Delete files below `root`."""
-    for path, error in store.io.delete_many_below(root, paths).items():
-        _LOG.warning("File %s of table %s could not be deleted: %s", path, store.name, error, extra=store.log_fields())
+def _delete(store: TableStore, root: str, paths: Sequence[str], shown: Phase) -> None:
+    """Delete files below `root`, a part at a time: each part has as many requests as a storage answers at once."""
+    each = _PART * store.io.requests_at_once
+    for start in range(0, len(paths), each):
+        part = paths[start : start + each]
+        for path, error in store.io.delete_many_below(root, part).items():
+            said = "File %s of table %s could not be deleted: %s"
+            _LOG.warning(said, path, store.name, error, extra=store.log_fields())
+        shown.add(len(part))
 
 
 def _delete_empty_folders(store: TableStore, deleted: Iterable[str]) -> None:

@@ -23,6 +23,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.side_by_side import both, side_by_side
 from paimon_core.maintenance.turns import clocks
+from paimon_core.progress import phase
 from paimon_core.spec.snapshot import Snapshot, encode_snapshot
 from paimon_core.store.snapshots import find_snapshot, find_tagged
 from paimon_core.store.table_store import TableStore
@@ -65,16 +66,14 @@ def remove_snapshots(store: TableStore, snapshots: Sequence[Snapshot]) -> None:
     found = side_by_side(store.io, lambda s: find_tagged(store, s.id), plan.marked)
     looked = clocks()
     _, present = both(store.io, partial(_mark, store, plan.marked, found), partial(look, plan.removed[0]))
-    for now, following in zip(plan.removed, (*plan.removed[1:], ()), strict=True):
-        if max(c - before for c, before in zip(clocks(), looked, strict=True)) > _FRESH:
-            present = look(now)  # this process paused, and another engine may have used the numbers again
-        paths = [store.paths.snapshot(s.id) for s, f in zip(now, present, strict=True) if f is None or f.is_same(s)]
-        looked = clocks()
-        _, present = both(
-            store.io,
-            partial(store.delete_many, paths),
-            partial(look, following),
-        )
+    with phase(f"remove snapshots of {store.name}", "snapshots", len(snapshots)) as shown:
+        for now, following in zip(plan.removed, (*plan.removed[1:], ()), strict=True):
+            if max(c - before for c, before in zip(clocks(), looked, strict=True)) > _FRESH:
+                present = look(now)  # this process paused, and another engine may have used the numbers again
+            paths = [store.paths.snapshot(s.id) for s, f in zip(now, present, strict=True) if f is None or f.is_same(s)]
+            looked = clocks()
+            _, present = both(store.io, partial(store.delete_many, paths), partial(look, following))
+            shown.add(len(now))
 
 
 def _at_once(store: TableStore) -> int:

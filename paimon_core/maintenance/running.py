@@ -13,9 +13,8 @@ import logging
 import os
 import socket
 import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -25,6 +24,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import PaimonError
 from paimon_core.io.file_io import FileStatus
 from paimon_core.io.side_by_side import side_by_side
+from paimon_core.progress import Phase, PhaseProgress, showing
 from paimon_core.spec.json_object import decode_json_object, member
 from paimon_core.spec.paths import is_running_work
 from paimon_core.store.schemas import schema_ids
@@ -36,36 +36,16 @@ _MOST = 100  # files that are read
 _LARGEST = 2**12  # bytes of a file
 _LONGEST = 500  # characters of the description of a job
 _LAST = 2**47  # milliseconds until the year 6429, which all dates can show
-_SOON = 0.1  # seconds of a job before which its rate means nothing
-_NUMBERS = 2**31  # tasks and seconds of a job are less, so that columns can show the seconds left
+_LONGEST_UNIT = 30  # characters
+_NUMBERS = 2**31  # numbers and seconds of a job are less, so that columns can show the seconds left
 _JOIN = 10.0  # seconds for the last request
 _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunningJob:
-    """The newest job of some work: `done` of its `tasks` have ended, after some seconds."""
-
-    description: str
-    tasks: int
-    done: int
-    seconds: float
-
-    @property
-    def rate(self) -> float | None:
-        """The tasks that end in a second, None before the first one has ended."""
-        return self.done / self.seconds if self.done and self.seconds >= _SOON else None
-
-    @property
-    def seconds_left(self) -> int | None:
-        """The time until the job ends, an estimate from the tasks that have ended."""
-        return None if self.rate is None else round((self.tasks - self.done) / self.rate)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunningWork:
-    """Work on a table: its name, as "compact", when it began, where it runs, when it was last seen, and its job. Times
-    are in epoch milliseconds; `began` is by the clock of the host, `seen` by the clock of the storage.
+    """Work on a table: its name, as "compact", when it began, where it runs, when it was last seen, and its newest
+    phase. Times are in epoch milliseconds; `began` is by the clock of the host, `seen` by the clock of the storage.
     """
 
     work: str
@@ -73,16 +53,15 @@ class RunningWork:
     host: str
     process: int
     seen: int
-    job: RunningJob | None = None
+    job: PhaseProgress | None = None
 
     @property
-    def progress(self) -> tuple[str | None, int | None, int | None, float | None, int | None]:
-        """The job: its description, tasks that have ended, all tasks, the rate, and the seconds left."""
+    def progress(self) -> tuple[str | None, int | None, int | None, str | None, float | None, int | None]:
+        """The phase: its description, what is done, of how much, their unit, the rate, and the seconds left."""
         job = self.job
         if job is None:
-            return (None,) * 5
-        counts = (job.done, job.tasks) if job.tasks else (None, None)  # sorts have no tasks of ours
-        return job.description, *counts, job.rate, job.seconds_left
+            return (None,) * 6
+        return job.description, job.done, job.count or None, job.unit, job.rate, job.seconds_left
 
 
 def running_work(store: TableStore) -> list[RunningWork]:
@@ -100,11 +79,11 @@ class Announcement:
     def __init__(self, work: str) -> None:
         self._work, self._ended, self._began = work, threading.Event(), now_millis()
         self._thread: threading.Thread | None = None
-        self._job: tuple[str, int, Callable[[], int], float] | None = None
+        self._phase: Phase | None = None
 
-    def follow(self, description: str, tasks: int, done: Callable[[], int]) -> None:
-        """Show a job from now on. See `JobFollower`."""
-        self._job = description, tasks, done, time.monotonic()
+    def follow(self, phase: Phase) -> None:
+        """Show a phase from now on."""
+        self._phase = phase
 
     def begin(self, store: TableStore) -> None:
         """Name the table. Later calls have no effect."""
@@ -142,22 +121,21 @@ class Announcement:
 
     def _text(self) -> bytes:
         node = {"work": self._work, "began": self._began, "host": socket.gethostname(), "process": os.getpid()}
-        if self._job is None:
+        if self._phase is None:
             return json.dumps(node).encode()
-        description, tasks, done, began = self._job
-        job = {"job": description[:_LONGEST], "tasks": tasks, "done": min(done(), tasks)}
-        return json.dumps({**node, **job, "seconds": round(time.monotonic() - began, 1)}).encode()
+        now = self._phase.progress
+        job = {"job": now.description[:_LONGEST], "done": now.done, "count": now.count, "unit": now.unit}
+        return json.dumps({**node, **job, "seconds": round(now.seconds, 1)}).encode()
 
 
 @contextmanager
 def announced(store: TableStore, work: str) -> Iterator[Announcement]:
-    """Let other processes see work on a table during the block, if it takes some seconds. Yield the announcement, which
-    can show jobs.
-    """
+    """Let other processes see work on a table and its phases during the block, if it takes some seconds."""
     announcement = Announcement(work)
     announcement.begin(store)
     try:
-        yield announcement
+        with showing(announcement):
+            yield announcement
     finally:
         announcement.end()
 
@@ -183,16 +161,18 @@ def _read(store: TableStore, file: FileStatus) -> RunningWork | None:
     return found if 0 <= found.began < _LAST and 0 <= found.process < _LAST else None
 
 
-def _job(node: Mapping[str, Any]) -> RunningJob | None:
-    """Return the job in a file, None if there is none, or if its numbers are not valid. Raises `TypeError`."""
+def _job(node: Mapping[str, Any]) -> PhaseProgress | None:
+    """Return the phase in a file, None if there is none, or if its numbers are not valid. Raises `TypeError`."""
     seconds = node.get("seconds", 0.0)
-    found = RunningJob(
+    found = PhaseProgress(
         description=member(node, "job", str, ""),
-        tasks=member(node, "tasks", int, 0),
         done=member(node, "done", int, 0),
+        count=member(node, "count", int, 0),
+        unit=member(node, "unit", str, "")[:_LONGEST_UNIT],
         seconds=seconds if isinstance(seconds, int | float) and 0 <= seconds < _NUMBERS else 0.0,
     )
-    return found if found.description and 0 <= found.done <= found.tasks < _NUMBERS else None
+    is_valid = 0 <= found.done <= (found.count or _NUMBERS) <= _NUMBERS
+    return found if found.description and is_valid else None
 
 
 def _delete_outdated(store: TableStore) -> None:

@@ -14,7 +14,7 @@ from functools import partial
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import CommitConflictError
 from paimon_core.io.failure import on_failure
-from paimon_core.jobs import Job
+from paimon_core.jobs import FILES_OF_TASK, Job
 from paimon_core.lsm.compaction import last_level
 from paimon_core.lsm.lookup import rows_with_keys, rows_without_keys
 from paimon_core.lsm.runs import SortedRun, in_key_order, sections
@@ -102,7 +102,8 @@ def key_delete_job(
     _check_bucket_numbers(store, live, totals)
     tasks = tuple(KeyDeletes(b, deleted[b.key]) for b in live if b.key in deleted)
     name, run = f"delete rows of {store.name}", partial(_delete_keys, as_stored_times(store))
-    return Job(name, run, KEY_DELETES, WRITE_RESULT, tasks, sum(t.bucket.size for t in tasks))
+    size = sum(t.bucket.size for t in tasks)
+    return Job(name, run, KEY_DELETES, WRITE_RESULT, tasks, size, measure=FILES_OF_TASK)
 
 
 def _check_bucket_numbers(store: TableStore, live: Iterable[BucketState], totals: Mapping[bytes, int]) -> None:

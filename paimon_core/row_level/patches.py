@@ -33,7 +33,7 @@ from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.ahead import FileAhead
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.side_by_side import both
-from paimon_core.jobs import Job
+from paimon_core.jobs import FILES_OF_TASK, Job
 from paimon_core.lsm.rows import concat_batches
 from paimon_core.options import BUCKET, DATA_FILE_PREFIX, DELETION_VECTORS, FILE_FORMAT, STATS_DENSE_STORE
 from paimon_core.row_level.removed_rows import changed_entries
@@ -184,7 +184,8 @@ def patch_job(
         for group in _groups(store, entries.items())
     )
     name = f"update files of {store.name}"
-    return Job(name, partial(_patch, as_stored_times(store), columns), PATCH_TASK, WRITE_RESULT, tasks)
+    run = partial(_patch, as_stored_times(store), columns)
+    return Job(name, run, PATCH_TASK, WRITE_RESULT, tasks, measure=FILES_OF_TASK)
 
 
 def _groups(store: TableStore, patched: Iterable[tuple[str, ManifestEntry]]) -> list[list[tuple[str, ManifestEntry]]]:

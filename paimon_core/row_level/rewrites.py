@@ -14,7 +14,7 @@ from pyroaring import BitMap64
 from paimon_core.arrow.columns import without_rows
 from paimon_core.dataclass import dataclass
 from paimon_core.io.failure import on_failure
-from paimon_core.jobs import Job
+from paimon_core.jobs import FILES_OF_TASK, Job
 from paimon_core.row_level.removed_rows import FILE_POSITIONS, FilePositions, positions
 from paimon_core.spec.manifest import DATA_FILE_META, BucketKey, DataFileMeta, ManifestEntry
 from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, CommitMessage, WriteResult
@@ -93,7 +93,7 @@ def rewrites_of(
 def rewrite_job(store: TableStore, tasks: Sequence[RewriteTask]) -> Job[RewriteTask, WriteResult]:
     """Return the job that replaces files by files without the removed rows."""
     name, run = f"rewrite files of {store.name}", partial(_rewrite, as_stored_times(store))
-    return Job(name, run, REWRITE_TASK, WRITE_RESULT, tuple(tasks))
+    return Job(name, run, REWRITE_TASK, WRITE_RESULT, tuple(tasks), measure=FILES_OF_TASK)
 
 
 def rewritten_bytes(store: TableStore) -> int:

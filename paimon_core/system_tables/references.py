@@ -39,9 +39,10 @@ RUNNING = pa.schema(
         pa.field("process", BIGINT, False),
         pa.field("seen_at", TIME, False),
         ("job", STRING),
-        ("tasks_done", BIGINT),
-        ("tasks", BIGINT),
-        ("tasks_per_second", pa.float64()),
+        ("done", BIGINT),
+        ("total", BIGINT),
+        ("unit", STRING),
+        ("per_second", pa.float64()),
         ("seconds_left", BIGINT),
     ]
 )

@@ -12,7 +12,7 @@ from paimon_core.indexes.file_index.container import INDEX_SUFFIX
 from paimon_core.indexes.file_index.options import WantedIndex, indexed_columns
 from paimon_core.indexes.file_index.registry import INDEX_TYPES
 from paimon_core.io.failure import on_failure
-from paimon_core.jobs import Job
+from paimon_core.jobs import FILES_OF_BUCKET, Job
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.message import BUCKET_STATE, WRITE_RESULT, BucketState, CommitMessage, WriteResult
 from paimon_core.spec.paths import data_file_path
@@ -29,7 +29,8 @@ from paimon_core.write.indexes.file_index import FileIndexBuilder, with_file_ind
 def file_index_job(store: TableStore, buckets: Iterable[BucketState]) -> Job[BucketState, WriteResult]:
     """Return the job that gives files a new index, if the index changes. Buckets without such files have no message."""
     tasks = largest_first(buckets)
-    return Job(f"index {store.name}", partial(_index, store), BUCKET_STATE, WRITE_RESULT, tasks)
+    name, run = f"index {store.name}", partial(_index, store)
+    return Job(name, run, BUCKET_STATE, WRITE_RESULT, tasks, measure=FILES_OF_BUCKET)
 
 
 def _index(store: TableStore, bucket: BucketState) -> WriteResult:

@@ -15,7 +15,7 @@ from functools import partial
 import pyarrow as pa
 
 from paimon_core.dataclass import dataclass
-from paimon_core.jobs import Job
+from paimon_core.jobs import Job, Measure
 from paimon_core.lsm.runs import sections
 from paimon_core.options import BUCKET, POSTPONED, SPLIT_TARGET_SIZE
 from paimon_core.spec.manifest import DataFileMeta
@@ -68,7 +68,12 @@ def route_job(store: TableStore, tasks: Iterable[Route]) -> Job[Route, WriteResu
     """Return the job that writes rows to their new buckets. Its results are messages for the new buckets."""
     tasks = tuple(tasks)
     size = sum(t.source.size for t in tasks)
-    return Job(f"move rows of {store.name}", partial(_move, as_stored_times(store)), ROUTE, WRITE_RESULT, tasks, size)
+    name, run = f"move rows of {store.name}", partial(_move, as_stored_times(store))
+    return Job(name, run, ROUTE, WRITE_RESULT, tasks, size, measure=Measure("files", _files))
+
+
+def _files(task: Route) -> int:
+    return len(task.source.files)
 
 
 def _move(store: TableStore, task: Route) -> WriteResult:

@@ -13,7 +13,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.escapes import visible
 from paimon_sql.preprocess.scripts import statement_kind
 from paimon_sql.shell.render import Result, table
-from paimon_sql.shell.statement_progress import StageState, StageWatch, watching
+from paimon_sql.shell.statement_progress import StageWatch, StatementState, watching
 from paimon_sql.values import is_number
 
 MAX_COLUMNS = 60
@@ -124,7 +124,7 @@ class _Display:
     def __init__(self) -> None:
         self._handle: Any = None
 
-    def show(self, state: StageState | None) -> bool:
+    def show(self, state: StatementState | None) -> bool:
         """Show a state, or nothing; return False if there is no notebook."""
         shown = HTML("") if state is None else HTML(_bar(state))
         if self._handle is None and state is not None:
@@ -134,6 +134,7 @@ class _Display:
         return self._handle is not None
 
 
-def _bar(state: StageState) -> str:
-    bar = f'<progress max="{state.tasks}" value="{state.done}" aria-label="tasks"></progress>'
+def _bar(state: StatementState) -> str:
+    value = f' max="{state.tasks}" value="{state.done}"' if state.tasks else ""  # without them, the end is unknown
+    bar = f'<progress{value} aria-label="progress"></progress>'
     return f"{bar} <span>{_html(state.line())}</span>"

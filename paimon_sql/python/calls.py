@@ -15,7 +15,6 @@ from paimon_sql.catalog.base import DEFAULT_DATABASE, SupportsDatabases
 from paimon_sql.procedures import PROCEDURES, Parameter, Procedure, ProcedureContext, result_table
 from paimon_sql.procedures.arguments import table_options
 from paimon_sql.python.procedure_threads import ProcedureThreads
-from paimon_sql.python.progress import JobProgress
 
 _TYPES: Mapping[str, type] = {"string": str, "bigint": int, "int": int, "boolean": bool, "map<string,string>": dict}
 
@@ -25,17 +24,15 @@ def call_procedure(
     zone: tzinfo | None,
     name: str,
     arguments: Mapping[str, Any],
-    progress: JobProgress | None = None,
 ) -> pa.Table:
-    """Call a procedure by its name, with or without `sys.`, and return the rows of its result. `progress` follows its
-    jobs.
+    """Call a procedure by its name, with or without `sys.`, and return the rows of its result.
 
     Raises the errors of `PaimonCatalog.call`.
     """
     procedure = PROCEDURES.get(name.lower().removeprefix("sys."))
     if procedure is None:
         raise NotFoundError(f"There is no procedure {name!r}; there are {', '.join(sorted(PROCEDURES))}.")
-    context = ProcedureContext(catalog, DEFAULT_DATABASE, ProcedureThreads(progress), zone)
+    context = ProcedureContext(catalog, DEFAULT_DATABASE, ProcedureThreads(), zone)
     with span("statement", kind=f"CALL {procedure.name}"):
         rows = procedure.call(context, _checked(procedure, arguments))
     return result_table(procedure.columns_of(rows), rows)

@@ -11,31 +11,20 @@ import pyarrow as pa
 
 from paimon_core.jobs import Job, ResultT, TaskT
 from paimon_core.tracing import span
-from paimon_sql.python.progress import JobProgress, LoggedProgress, TaskCount
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 
 class ThreadExecutor:
-    """Runs the tasks of a job on all cores, and reports its `progress`."""
-
-    def __init__(self, progress: JobProgress | None = None) -> None:
-        self._progress = progress or LoggedProgress()
+    """Runs the tasks of a job on all cores."""
 
     def run(self, job: Job[TaskT, ResultT]) -> list[ResultT]:
         """Return the results in the order of the tasks. If a task fails, undo the others and raise its error."""
         described = span("job", description=job.description, tasks=len(job.tasks))
-        count = TaskCount()
-
-        with described, self._progress.job(job.description, len(job.tasks)) as ended:
-
-            def note() -> None:
-                count.add()
-                ended()
-
-            job.follow(lambda: count.value)
-            return on_threads(job.function, job.tasks, undo=job.undo, ended=note)
+        with described, job.shown() as shown:
+            ended = lambda task: shown.add(job.measure.of(task))  # noqa: E731
+            return on_threads(job.function, job.tasks, undo=job.undo, ended=ended)
 
 
 def on_threads(
@@ -43,17 +32,17 @@ def on_threads(
     tasks: Sequence[S],
     width: int | None = None,
     undo: Callable[[T], object] | None = None,
-    ended: Callable[[], None] = lambda: None,
+    ended: Callable[[S], None] = lambda _: None,
 ) -> list[T]:
-    """Call a function for each task, and `ended` after each call. If a call fails, or if the user interrupts, wait for
-    the calls under way and undo them all.
+    """Call a function for each task, and `ended` with the task after each call. If a call fails, or if the user
+    interrupts, wait for the calls under way and undo them all.
     """
     if not tasks:
         return []
 
     def call(task: S) -> T:
         result = function(task)
-        ended()
+        ended(task)
         return result
 
     interrupted: BaseException | None = None

@@ -12,6 +12,7 @@ from paimon_core.arrow.table_fields import table_fields
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.maintenance.orphans.job import FOUND, NEEDED, OrphanSearch
+from paimon_core.progress import phase
 from paimon_core.spec.message import CommitMessage
 from paimon_core.write.compaction.sort_job import SortJob
 from paimon_sql.python.executor import ThreadExecutor, on_threads
@@ -27,9 +28,9 @@ class ProcedureThreads(ThreadExecutor):
     def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundHere:
         """Return the files that a search finds and that no version needs."""
         sources, folders = list(search.sources()), list(search.folders())
-        with self._progress.job(description, len(sources) + len(folders)) as ended:
-            named = on_threads(search.needed_by, sources, parallelism, ended=ended)
-            listed = on_threads(search.found_in, folders, parallelism, ended=ended)
+        with phase(description, "manifests and folders", len(sources) + len(folders)) as shown:
+            named = on_threads(search.needed_by, sources, parallelism, ended=lambda _: shown.add())
+            listed = on_threads(search.found_in, folders, parallelism, ended=lambda _: shown.add())
         weights = pa.Table.from_batches(named, NEEDED).group_by(["chain", "name"]).aggregate([("weight", "sum")])
         kept = weights.filter(pc.greater(weights["weight_sum"], 0))["name"].combine_chunks()
         found = pa.Table.from_batches(listed, FOUND)

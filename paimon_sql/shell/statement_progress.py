@@ -1,4 +1,6 @@
-"""The progress of a statement that Spark runs: its stage, the tasks that have ended, their rate, and the time left."""
+"""The progress of a statement: the phase of this package's work, or the stage that Spark runs, with what is done of how
+much, the rate, and the time left.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from typing import Any, TextIO
 
 from paimon_core.dataclass import dataclass
 from paimon_core.escapes import visible
-from paimon_sql.python.progress import duration
+from paimon_core.jobs import TASKS
+from paimon_core.progress import PHASES, PhaseProgress, Phases, duration, rate_text
 
 _FIRST, _EVERY = 1.0, 0.5  # seconds
 
@@ -36,28 +39,61 @@ class StageState:
         said = f"{self.statement}: stage {self.stage} of {self.stages}, {self.done:,} of {self.tasks:,} tasks"
         rate = self.done / self.seconds if self.seconds > 0 else 0
         if rate:
-            said += f", {rate:.2g} a second"
+            said += f", {rate_text(rate)}"
         said += f", {duration(self.total)}"
         if rate and self.done < self.tasks:
             said += f", about {duration((self.tasks - self.done) / rate)} left in this stage"
         return said
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseState:
+    """A phase of a statement's work that is measured in files, rows or the like."""
+
+    statement: str
+    phase: PhaseProgress
+
+    @property
+    def done(self) -> int:
+        return self.phase.done
+
+    @property
+    def tasks(self) -> int:
+        return self.phase.count
+
+    def line(self) -> str:
+        """Return the state as a line for people."""
+        return f"{self.statement}: {self.phase.line()}"
+
+
+StatementState = StageState | PhaseState
+
+
 @dataclass(slots=True)
 class StageWatch:
-    """Reads the progress of a statement from Spark's status tracker."""
+    """Reads the progress of a statement from the open phases, and from Spark's status tracker.
+
+    A phase in files or rows says more than Spark's tasks, and work of the driver has no tasks.
+    """
 
     tracker: Any
     statement: str
     clock: Callable[[], float] = time.monotonic
+    phases: Phases = PHASES
     _began: float = field(init=False)
     _first_seen: dict[int, float] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self._began = self.clock()
 
-    def state(self) -> StageState | None:
-        """Return the state now, None if no stage is active."""
+    def state(self) -> StatementState | None:
+        """Return the state now, None if there is no phase and no active stage."""
+        phase = self.phases.newest
+        if phase is not None and phase.unit != TASKS.unit:
+            return PhaseState(self.statement, phase)
+        return self._stage()
+
+    def _stage(self) -> StageState | None:
         active = sorted(self.tracker.getActiveStageIds())
         found = [info for number in active if (info := self.tracker.getStageInfo(number)) is not None]
         if not found:
@@ -86,7 +122,7 @@ class StageWatch:
 
 
 @contextmanager
-def watching(watch: StageWatch, show: Callable[[StageState | None], bool]) -> Iterator[None]:
+def watching(watch: StageWatch, show: Callable[[StatementState | None], bool]) -> Iterator[None]:
     """Show the progress during the block, from its first second on. `show` gets None at the end, if it showed anything;
     it returns whether it can show more.
     """
@@ -114,13 +150,41 @@ def watching(watch: StageWatch, show: Callable[[StageState | None], bool]) -> It
             show(None)
 
 
-def drawn_on(terminal: TextIO, width: int) -> Callable[[StageState | None], bool]:
+def drawn_on(terminal: TextIO, width: int) -> Callable[[StatementState | None], bool]:
     """Return a function that draws a state as a line that changes, and removes the line for None."""
 
-    def show(state: StageState | None) -> bool:
+    def show(state: StatementState | None) -> bool:
         line = "" if state is None else visible(state.line(), kept="")[: max(width - 1, 0)]
         terminal.write(f"\r{line}\x1b[K")
         terminal.flush()
         return True
 
     return show
+
+
+@contextmanager
+def drawn(terminal: TextIO, first: float = _FIRST, phases: Phases = PHASES) -> Iterator[None]:
+    """Draw the newest phase on a terminal during the block, from its first second on, and remove the line at the
+    end.
+    """
+    ended = threading.Event()
+
+    def draw() -> None:
+        wait, line = first, ""
+        while not ended.wait(wait):
+            now = phases.newest
+            before, line = line, "" if now is None else now.line()
+            if line or before:
+                terminal.write(f"\r{line}\x1b[K")
+                terminal.flush()
+            wait = _EVERY
+
+    thread = threading.Thread(target=draw, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        terminal.write("\r\x1b[K")
+        terminal.flush()

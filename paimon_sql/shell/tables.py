@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING
 
@@ -158,12 +159,12 @@ def _query(arguments: argparse.Namespace) -> _Found:
 
 def _call(arguments: argparse.Namespace) -> _Found:
     from paimon_sql.python.calls import call_procedure, typed_arguments  # noqa: PLC0415  procedures take long to import
-    from paimon_sql.python.progress import TerminalProgress  # noqa: PLC0415  as above
+    from paimon_sql.shell.statement_progress import drawn  # noqa: PLC0415  as above
 
     catalog = _catalog(arguments)
     given = typed_arguments(arguments.procedure, dict(arguments.arguments))
-    progress = TerminalProgress(sys.stderr) if sys.stderr.isatty() else None
-    found = call_procedure(with_databases(catalog.inner), catalog.zone, arguments.procedure, given, progress)
+    with drawn(sys.stderr) if sys.stderr.isatty() else nullcontext():
+        found = call_procedure(with_databases(catalog.inner), catalog.zone, arguments.procedure, given)
     return found, _local(catalog.zone)
 
 

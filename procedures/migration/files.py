@@ -182,8 +182,8 @@ def _import_rows(
 
     Return the files that were taken over; the caller must then delete these.
     """
-    with announced(target.store, "migrate_table") as running:
-        return _import(context.followed_by(running), source, splits, target, runs)
+    with announced(target.store, "migrate_table"):
+        return _import(context, source, splits, target, runs)
 
 
 def _import(

@@ -51,9 +51,8 @@ def migrate_iceberg(migration: Migration) -> None:
         target.check_writable()
         adoption = plan_iceberg_adoption(storage, source, schemas, target.store)
         if adoption.messages:
-            with announced(target.store, "migrate_table") as running:
-                followed = context.followed_by(running)
-                commit_adopted(followed, storage, target, adoption, runs if delete_origin else None)
+            with announced(target.store, "migrate_table"):
+                commit_adopted(context, storage, target, adoption, runs if delete_origin else None)
     if delete_origin:
         delete_iceberg(storage, path, source)
 

@@ -64,7 +64,7 @@ class Runs:
             status = io.status(pair[0])
             found[pair[0]] = f"{pair[0]} {status.size} {status.modified}"
 
-        for_each([(p, "") for p in paths], look)
+        for_each("look for", [(p, "") for p in paths], look)
         return Runs(_digest(files.store.root), _digest(*sorted(found.values())))
 
     @staticmethod
@@ -146,7 +146,7 @@ def base_of(identifier: Identifier) -> Identifier:
 
 def delete_source_files(storage: FileIO, paths: Iterable[str]) -> None:
     """Delete files after their rows are committed elsewhere. Raises `StorageError`."""
-    for_each([(path, "") for path in paths], lambda pair: storage.delete(pair[0]))
+    for_each("delete", [(path, "") for path in paths], lambda pair: storage.delete(pair[0]))
 
 
 def delete_quietly(storage: FileIO, paths: Iterable[str]) -> None:

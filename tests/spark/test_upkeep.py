@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import threading
 import time
 import uuid
 from collections.abc import Callable
@@ -18,6 +20,7 @@ from pyspark.errors import PySparkException
 from paimon_core.maintenance import running
 from paimon_core.maintenance.orphans.job import OrphanSearch
 from paimon_core.maintenance.running import Announcement
+from paimon_core.progress import PHASES, Phase, PhaseProgress
 from paimon_sql.procedures import PROCEDURES, file_tasks
 from paimon_sql.spark.workers import orphan_frames
 from paimon_sql.spark.workers.executor import SparkExecutor
@@ -92,16 +95,43 @@ def test_files_are_looked_for_and_deleted_by_tasks(spark: Any, warehouse: str, m
 
 
 def test_tasks_that_have_ended_are_counted(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs = list[tuple[str, int, Callable[[], int]]]()
-    monkeypatch.setattr(Announcement, "follow", lambda _, *job: jobs.append(job))
+    jobs = list[Phase]()
+    monkeypatch.setattr(Announcement, "follow", lambda _, job: jobs.append(job))
     spark.sql("CREATE TABLE t (k INT, dt INT, PRIMARY KEY (k, dt) NOT ENFORCED) PARTITIONED BY (dt)"
               " TBLPROPERTIES ('bucket' = '1', 'write-only' = 'true')")  # fmt: skip
     for _ in range(2):
         spark.sql("INSERT INTO t SELECT id, id % 3 FROM range(30)")
     spark.sql("CALL sys.compact('t')")
-    *writes, (name, tasks, done) = jobs
-    assert (name, tasks, done()) == ("compact default.t", 3, 3)
-    assert [(name, done()) for name, _, done in writes] == [("write default.t", tasks) for _, tasks, _ in writes]
+    *writes, compaction = jobs
+    now = compaction.progress
+    assert (now.description, now.done, now.count, now.unit) == ("compact default.t", 6, 6, "files")
+    assert {(job.description, job.progress.done == job.count) for job in writes} == {("write default.t", True)}
+    assert PHASES.newest is None
+
+
+def test_sorts_and_searches_show_the_tasks_of_their_stages(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, ended, opened = list[PhaseProgress](), threading.Event(), PHASES.open
+
+    def follow(phase: Phase) -> None:
+        """Look at a phase until it ends."""
+        opened(phase)
+        watcher = threading.Thread(target=look, args=(phase,), daemon=True)
+        watcher.start()
+
+    def look(phase: Phase) -> None:
+        while not ended.wait(0.01):
+            seen.append(phase.progress)
+
+    monkeypatch.setattr(PHASES, "open", follow)
+    spark.sql("CREATE TABLE t (k INT, v INT)")
+    spark.sql("INSERT INTO t SELECT id, id % 7 FROM range(0, 3000, 1, 3)")
+    spark.sql("CALL sys.compact(table => 't', order_strategy => 'order', order_by => 'v')")
+    spark.sql("CALL sys.remove_orphan_files(table => 't', mode => 'distributed')")
+    ended.set()
+    for work in ("sort", "find orphans"):
+        of_work = [p for p in seen if p.description.startswith(work) and "stage" in p.description]
+        assert of_work and all(0 <= p.done <= p.count and p.unit == "tasks" for p in of_work), work
+        assert re.search(r"default\.t, stage \d of \d", of_work[0].description)
 
 
 def test_writes_are_seen_while_they_run(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,13 +151,13 @@ def test_writes_are_seen_while_they_run(spark: Any, tmp_path: Path, monkeypatch:
     found = list[tuple[Any, ...]]()
 
     def is_seen() -> bool:
-        found[:] = rows(spark, "SELECT work, job, tasks_done, tasks FROM t$running")
+        found[:] = rows(spark, "SELECT work, job, done, total, unit FROM t$running")
         return bool(found)
 
     wait_until(lambda: is_seen() or not thread.is_alive())
     Path(goes_on).touch()
     thread.join(PATIENCE)
-    assert found == [("insert", "write default.t", 0, 1)]
+    assert found == [("insert", "write default.t", 0, 1, "tasks")]
     assert rows(spark, "SELECT work FROM t$running") == [] and rows(spark, "SELECT * FROM t") == [(0,)]
 
 

@@ -30,6 +30,7 @@ from paimon_core.maintenance.release import delete_files
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_changelogs, expire_snapshots
 from paimon_core.maintenance.tags import delete_tags
 from paimon_core.options import TableOptions
+from paimon_core.progress import phase
 from paimon_core.spec.paths import UUID, paths_of
 from paimon_core.store.blob.references import PACK, REFERENCES, read_references
 from paimon_core.store.branches import branch_names
@@ -85,8 +86,12 @@ def _old_packs(store: TableStore, older_than: int) -> list[FileStatus]:
         files = (f for f in store.io.list(folder.path) if not f.is_dir and not f.is_link)
         return [f for f in files if f.modified < older_than and _PACK.fullmatch(f.name)]
 
-    data = (f for f in folders(store) if f.kind is FolderKind.DATA)
-    return [file for found in batched_side_by_side(store.io, listed, data) for file in found]
+    data, old = (f for f in folders(store) if f.kind is FolderKind.DATA), list[FileStatus]()
+    with phase(f"list the folders of {store.name}", "folders") as shown:
+        for found in batched_side_by_side(store.io, listed, data):
+            old += found
+            shown.add()
+    return old
 
 
 def _looked_up_twice(store: TableStore) -> set[str] | None:
@@ -101,11 +106,14 @@ def _needed_packs(store: TableStore) -> set[str]:
     for branch in branch_stores(store):
         for data_file, references in _data_files(branch):
             found[data_file] = references
-    for path, packs in batched_side_by_side(store.io, partial(_read, store.io), sorted(filter(None, found.values()))):
-        if packs is None:
-            found[path.removesuffix(REFERENCES)] = ""
-        else:
-            needed.update(pack.rpartition("/")[2] for pack in packs)
+    named = sorted(filter(None, found.values()))
+    with phase(f"read the references of {store.name}", "files", len(named)) as shown:
+        for path, packs in batched_side_by_side(store.io, partial(_read, store.io), named):
+            if packs is None:
+                found[path.removesuffix(REFERENCES)] = ""
+            else:
+                needed.update(pack.rpartition("/")[2] for pack in packs)
+            shown.add()
     without = sorted(data_file for data_file, references in found.items() if not references)
     gone = set(missing_paths(store.io, without))
     for path in (p for p in without if p not in gone):

@@ -21,8 +21,16 @@ from paimon_core.io.file_io import FileStatus
 from paimon_core.io.side_by_side import batched_side_by_side, both, missing_paths, side_by_side
 from paimon_core.maintenance.orphans.file_kinds import FolderKind, may_be_orphan, names_kept_with
 from paimon_core.maintenance.orphans.unknown_tags import possibly_needed
-from paimon_core.maintenance.references import NeededFiles, Versions, branch_stores, version_places, versions_of
+from paimon_core.maintenance.references import (
+    NeededFiles,
+    Versions,
+    branch_stores,
+    reading_versions,
+    version_places,
+    versions_of,
+)
 from paimon_core.maintenance.release import delete_files
+from paimon_core.progress import phase
 from paimon_core.spec.manifest import ManifestEntry
 from paimon_core.spec.message import CommitMessage
 from paimon_core.spec.paths import data_file_path
@@ -86,15 +94,17 @@ def _look(store: TableStore, older_than: int) -> Orphans:
     def listed(folder: SearchedFolder) -> list[FileStatus]:
         return list(old_files(store, folder, older_than))
 
-    for files in batched_side_by_side(store.io, listed, folders(store)):
-        for file in files:
-            old[file.name].append(file)
+    with phase(f"list the folders of {store.name}", "folders") as shown:
+        for files in batched_side_by_side(store.io, listed, folders(store)):
+            for file in files:
+                old[file.name].append(file)
+            shown.add()
     needed = NeededFiles()
     versions = [versions_of(branch) for branch in branch_stores(store)] if old else []
-    named = [needed.of(found) for found in versions]
-    for path in chain.from_iterable(named):
-        for name in names_kept_with(path.rpartition("/")[2]):
-            old.pop(name, None)
+    with reading_versions(store.name, versions):
+        for path in chain.from_iterable(map(needed.of, versions)):
+            for name in names_kept_with(path.rpartition("/")[2]):
+                old.pop(name, None)
     orphans = {f.path: f.size for files in _without_unknown(store, versions, old).values() for f in files}
     return Orphans(tuple(sorted(orphans)), sum(orphans.values()))
 
@@ -204,7 +214,9 @@ def missing_files(store: TableStore) -> dict[str, ManifestEntry]:
     """Return the files of the latest snapshot that are missing, by path."""
     entries = live_files(store, latest_snapshot(store)).values()
     paths = {data_file_path(store.bucket_dir(e.partition, e.bucket), e.file): e for e in entries}
-    return {path: paths[path] for path in missing_paths(store.io, list(paths)) if not is_elsewhere(store, path)}
+    with phase(f"look for the files of {store.name}", "files", len(paths)):
+        missing = missing_paths(store.io, list(paths))
+    return {path: paths[path] for path in missing if not is_elsewhere(store, path)}
 
 
 def drop_missing(entries: Iterable[ManifestEntry]) -> list[CommitMessage]:

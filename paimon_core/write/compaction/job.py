@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
-from paimon_core.jobs import Job
+from paimon_core.jobs import FILES_OF_BUCKET, Job
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BUCKET, DATA_EVOLUTION, POSTPONED, WRITE_ONLY
 from paimon_core.spec.manifest import DataFileMeta
@@ -57,7 +57,7 @@ def compaction_job(
     tasks = largest_first(buckets)
     size = sum(b.size for b in tasks)
     run = partial(_compact, as_stored_times(store), strategy)
-    return Job(f"compact {store.name}", run, BUCKET_STATE, WRITE_RESULT, tasks, size)
+    return Job(f"compact {store.name}", run, BUCKET_STATE, WRITE_RESULT, tasks, size, measure=FILES_OF_BUCKET)
 
 
 def planned_compaction(store: TableStore, bucket: BucketState, strategy: Strategy) -> PlannedCompaction | None:

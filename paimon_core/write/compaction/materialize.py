@@ -16,7 +16,7 @@ from functools import partial
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.indexes.deletion_vector import Positions
 from paimon_core.io.failure import on_failure
-from paimon_core.jobs import Job
+from paimon_core.jobs import FILES_OF_BUCKET, Job
 from paimon_core.lsm.strategy import Strategy
 from paimon_core.options import BLOB_AS_DESCRIPTOR, CLUSTERING_INCREMENTAL, DATA_EVOLUTION, DELETION_VECTORS
 from paimon_core.spec.manifest import BucketKey, DataFileMeta
@@ -76,7 +76,8 @@ def materialize_job(store: TableStore, parts: Sequence[BucketState]) -> Job[Buck
     tasks = largest_first(parts)
     size = sum(p.size for p in tasks)
     own = as_stored_times(store).with_options({BLOB_AS_DESCRIPTOR.key: "false"})
-    return Job(f"materialize {store.name}", partial(_rewrite, own), BUCKET_STATE, WRITE_RESULT, tasks, size)
+    name, run = f"materialize {store.name}", partial(_rewrite, own)
+    return Job(name, run, BUCKET_STATE, WRITE_RESULT, tasks, size, measure=FILES_OF_BUCKET)
 
 
 def without_vectors(

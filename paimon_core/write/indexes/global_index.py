@@ -45,7 +45,7 @@ from paimon_core.store.indexes.global_indexes import RowSpan, new_index_file
 from paimon_core.store.indexes.index_files import write_index_file
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.indexes.indexed_rows import INDEX_TASK, IndexTask, index_tasks, indexed_values
+from paimon_core.write.indexes.indexed_rows import INDEX_TASK, INDEXED_ROWS, IndexTask, index_tasks, indexed_values
 
 _SHARED, _OLDER = "sorted-index.", "btree-index."  # the prefix of settings for all types, and its earlier form
 
@@ -104,7 +104,8 @@ class IndexBuild:
         """
         pieces = partial(_pieces, self.store.options)
         tasks = tuple(index_tasks(self.store, self.snapshot, self.field, self.index_type, partitions, pieces))
-        return Job(f"global index of {self.store.name}", self._run, INDEX_TASK, WRITE_RESULT, tasks)
+        name = f"global index of {self.store.name}"
+        return Job(name, self._run, INDEX_TASK, WRITE_RESULT, tasks, measure=INDEXED_ROWS)
 
     def _run(self, task: IndexTask) -> WriteResult:
         """Write the index of a task's rows."""

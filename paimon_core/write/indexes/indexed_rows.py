@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from paimon_core.arrow.types import arrow_type
 from paimon_core.dataclass import dataclass
+from paimon_core.jobs import Measure
 from paimon_core.options import GLOBAL_INDEX_BUILD_MAX_SHARD, GLOBAL_INDEX_ROWS_PER_SHARD
 from paimon_core.spec.manifest import BucketKey, DataFileMeta
 from paimon_core.spec.message import BUCKET_STATE, BucketState
@@ -40,6 +41,13 @@ INDEX_TASK = Record(
     IndexTask,
     (Column("bucket", "bucket", record=BUCKET_STATE), Column("start", "start", "long"), Column("end", "end", "long")),
 )
+
+
+def _rows(task: IndexTask) -> int:
+    return task.end - task.start
+
+
+INDEXED_ROWS = Measure("rows", _rows)
 
 
 def index_tasks(

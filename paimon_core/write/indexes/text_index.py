@@ -21,7 +21,14 @@ from paimon_core.store.indexes.global_indexes import new_index_file
 from paimon_core.store.indexes.index_files import write_index_file
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.indexes.indexed_rows import INDEX_TASK, IndexTask, index_tasks, indexed_values, shards
+from paimon_core.write.indexes.indexed_rows import (
+    INDEX_TASK,
+    INDEXED_ROWS,
+    IndexTask,
+    index_tasks,
+    indexed_values,
+    shards,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +47,8 @@ class TextIndexBuild:
     def job(self, partitions: PartitionFilter) -> Job[IndexTask, WriteResult]:
         """Return the job that indexes rows of some partitions. Each task writes one index file."""
         tasks = index_tasks(self.store, self.snapshot, self.field, FULL_TEXT, partitions, partial(shards, self.store))
-        return Job(f"full-text index of {self.store.name}", self._run, INDEX_TASK, WRITE_RESULT, tuple(tasks))
+        name = f"full-text index of {self.store.name}"
+        return Job(name, self._run, INDEX_TASK, WRITE_RESULT, tuple(tasks), measure=INDEXED_ROWS)
 
     def _run(self, task: IndexTask) -> WriteResult:
         """Write the index of a task's rows."""

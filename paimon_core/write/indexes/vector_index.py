@@ -30,7 +30,14 @@ from paimon_core.store.indexes.global_indexes import new_index_file
 from paimon_core.store.indexes.index_files import write_index_file
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
-from paimon_core.write.indexes.indexed_rows import INDEX_TASK, IndexTask, index_tasks, indexed_values, shards
+from paimon_core.write.indexes.indexed_rows import (
+    INDEX_TASK,
+    INDEXED_ROWS,
+    IndexTask,
+    index_tasks,
+    indexed_values,
+    shards,
+)
 
 _META = b"{}"  # no search needs settings of the index
 _DIMENSION, _METRIC = ("index.dimension", "dimension"), ("distance.metric", "metric")
@@ -80,7 +87,8 @@ class VectorIndexBuild:
         tasks = tuple(
             index_tasks(self.store, self.snapshot, self.field, self.index_type, partitions, partial(shards, self.store))
         )
-        return Job(f"vector index of {self.store.name}", self._run, INDEX_TASK, WRITE_RESULT, tasks)
+        name = f"vector index of {self.store.name}"
+        return Job(name, self._run, INDEX_TASK, WRITE_RESULT, tasks, measure=INDEXED_ROWS)
 
     def _run(self, task: IndexTask) -> WriteResult:
         """Write the index of a task's rows."""

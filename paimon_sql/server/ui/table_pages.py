@@ -12,10 +12,11 @@ from paimon_core.inspect.lsm_map import has_lsm_trees, lsm_map
 from paimon_core.inspect.schema_history import schema_history
 from paimon_core.inspect.timeline import MOST_COMMITS, Commit, timeline
 from paimon_core.maintenance.advice import advise, figures_of
-from paimon_core.maintenance.running import RunningJob, running_work
+from paimon_core.maintenance.running import running_work
 from paimon_core.options import BUCKET, MERGE_ENGINE
 from paimon_core.options.option import Option, default_text
 from paimon_core.options.support import OPTIONS
+from paimon_core.progress import PhaseProgress, duration, rate_text
 from paimon_core.secrets import redacted, without_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.snapshot import CommitKind
@@ -27,7 +28,6 @@ from paimon_sql.pictures.kinds import OPERATIONS, draw, kinds_of
 from paimon_sql.pictures.picture import Choice, PictureKind, bytes_text, count_text
 from paimon_sql.pictures.versions import time_text
 from paimon_sql.python.catalog import PaimonCatalog
-from paimon_sql.python.progress import duration
 from paimon_sql.python.table import PaimonTable
 from paimon_sql.server.ui.catalog_pages import PageCall, rows_table, tree_of
 from paimon_sql.server.ui.frame import TABS, Page, note, tabs
@@ -278,16 +278,17 @@ def _running(found: PaimonTable) -> Html:
     )
 
 
-_RUNNING = ("work", "began", "seen running for", "host", "job", "tasks", "time left")
+_RUNNING = ("work", "began", "seen running for", "host", "job", "done", "time left")
 
 
-def _progress(job: RunningJob | None) -> tuple[object, ...]:
-    """Return the job, its tasks that have ended with their rate, and the time left, as texts."""
-    if job is None or not job.tasks:
-        return "" if job is None else job.description, "", ""
-    rate = "" if job.rate is None else f", {job.rate:.2g} a second"
+def _progress(job: PhaseProgress | None) -> tuple[object, ...]:
+    """Return the job, what is done of it with the rate, and the time left, as texts."""
+    if job is None:
+        return "", "", ""
+    done = f"{job.done:,} of {job.count:,} {job.unit}" if job.count else f"{job.done:,} {job.unit}"
+    rate = "" if job.rate is None else f", {rate_text(job.rate)}"
     left = "" if job.seconds_left is None else f"about {duration(job.seconds_left)}"
-    return job.description, f"{job.done:,} of {job.tasks:,}{rate}", left
+    return job.description, f"{done}{rate}", left
 
 
 def _due(found: PaimonTable) -> Html:

@@ -295,6 +295,7 @@ SHARED_STATE = f"{_SQL}.internal.SharedState"
 CACHE_MANAGER = f"{_SQL}.execution.CacheManager"
 
 # -- servers ----------------------------------------------------------------------------------------------------------
+STATUS_TRACKER = "org.apache.spark.SparkStatusTracker"
 JAVA_CLASS_LOADER = "java.lang.ClassLoader"
 LISTENER_BUS = "org.apache.spark.scheduler.LiveListenerBus"
 CONNECT_SERVICE = f"{_SQL}.connect.service.SparkConnectService"

@@ -135,6 +135,16 @@ def run_tasks(
 
 
 @hook(
+    "`SparkStatusTracker.getJobIdsForTag`",
+    "the progress of sort compaction and of the search for orphans",
+    method(classes.STATUS_TRACKER, "getJobIdsForTag", 1),
+)
+def jobs_with_tag(jvm: Jvm, tag: str) -> list[int]:
+    """Return the numbers of the jobs with a tag."""
+    return list(jvm.context._jsc.sc().statusTracker().getJobIdsForTag(tag))
+
+
+@hook(
     "`Dataset.mapInArrow`, the UDF type of PySpark's `mapInArrow`",
     "sort compaction, the search for orphans",
     method(classes.DATASET, "mapInArrow", 3),

@@ -33,6 +33,7 @@ from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import from_arrow, from_struct, string_types, to_struct
 from paimon_sql.spark.workers import orphan_frames
 from paimon_sql.spark.workers.orphan_frames import FoundFrame
+from paimon_sql.spark.workers.stage_phase import spark_phase
 from paimon_sql.spark.workers.worker import TaskCounts, run_counted, run_text, sort_input_function, write_function
 
 TextTask = Callable[[str], str]
@@ -64,7 +65,7 @@ class SparkExecutor:
         context = self.session.jvm.context
         context.setJobDescription(job.description)
         try:
-            with span("job", description=job.description, tasks=len(texts)), self._followed(job) as counted:
+            with span("job", description=job.description, tasks=len(texts)), self._counted(job) as counted:
                 run = counted(partial(run_text, job.text_function, parent=current_parent()))
                 return list(map(job.result.decode, run_tasks(self.session.jvm, run, texts, _WORKERS_OF_SQL)))
         except CapturedException as error:
@@ -76,19 +77,16 @@ class SparkExecutor:
             context.setJobDescription(None)
 
     @contextmanager
-    def _followed(self, job: Job[TaskT, ResultT]) -> Iterator[Callable[[TextTask], TextTask]]:
-        """Yield a function that changes the function of a job's tasks: if the job has a follower, each task that ends
+    def _counted(self, job: Job[TaskT, ResultT]) -> Iterator[Callable[[TextTask], TextTask]]:
+        """Show the job during the block. Yield a function that changes the function of its tasks: each task that ends
         is counted.
         """
-        if job.follower is None:
-            yield lambda run: run
-            return
         counts, key, last = self.session.jvm.task_counts(TaskCounts()), str(uuid.uuid4()), list[int]()
-        job.follow(lambda: last[0] if last else counts.value.get(key, 0))
-        try:
-            yield lambda run: partial(run_counted, run, key, counts)
-        finally:
-            last.append(counts.value.pop(key, 0))
+        with job.shown(lambda: last[0] if last else counts.value.get(key, 0)):
+            try:
+                yield lambda run: partial(run_counted, run, key, counts, job.text_measure)
+            finally:
+                last.append(counts.value.pop(key, 0))
 
     def sort(self, job: SortJob, description: str) -> list[CommitMessage]:
         """Sort the rows of a job by ranges. Each task writes one range; the caller commits."""
@@ -97,32 +95,27 @@ class SparkExecutor:
         curved = StructType([*columns.fields, StructField(SORT_KEY, BinaryType())])
         schema = columns if job.curve is Curve.ORDER else curved
         by = [quoted_name(c) for c in job.sort_columns]
-        context = self.session.jvm.context
-        context.setJobDescription(description)
         self.session.bound_batches_by_rows()
         try:
-            texts = session.createDataFrame([(t,) for t in job.texts], "text string").repartition(len(job.parts))
-            rows = map_batches(texts, sort_input_function(job, schema), schema)
-            ordered = rows.repartitionByRange(job.files, *by).sortWithinPartitions(*by)
-            write = write_function(job.store, 0, tracked=bool(tracking_fields(job.store)))
-            written = map_batches(ordered.select(*map(quoted_name, columns.names)), write, "message binary")
-            return written_messages(WRITE_RESULT.decode(bytes(row[0])) for row in written.collect())
+            with spark_phase(self.session.jvm, description):
+                texts = session.createDataFrame([(t,) for t in job.texts], "text string").repartition(len(job.parts))
+                rows = map_batches(texts, sort_input_function(job, schema), schema)
+                ordered = rows.repartitionByRange(job.files, *by).sortWithinPartitions(*by)
+                write = write_function(job.store, 0, tracked=bool(tracking_fields(job.store)))
+                written = map_batches(ordered.select(*map(quoted_name, columns.names)), write, "message binary")
+                return written_messages(WRITE_RESULT.decode(bytes(row[0])) for row in written.collect())
         except CapturedException as error:
             raise of_worker(error) from error
         finally:
             self.session.bound_batches_by_bytes()
-            context.setJobDescription(None)
 
     def find_orphans(self, search: OrphanSearch, parallelism: int | None, description: str) -> FoundFrame:
         """Find orphans, see `orphan_frames.find_orphans`."""
-        context = self.session.jvm.context
-        context.setJobDescription(description)
         try:
-            return orphan_frames.find_orphans(self.session, search, parallelism)
+            with spark_phase(self.session.jvm, description):
+                return orphan_frames.find_orphans(self.session, search, parallelism)
         except CapturedException as error:
             raise of_worker(error) from error
-        finally:
-            context.setJobDescription(None)
 
     # -- tables to migrate: of the session's own catalog, or folders of files ------------------------------------------
     def foreign_table(self, database: str, name: str) -> ForeignTable | None:

@@ -13,8 +13,10 @@ from pyspark.sql import functions as F
 from paimon_core.dataclass import dataclass
 from paimon_core.maintenance.orphans.job import FOLDER, SOURCE, OrphanSearch
 from paimon_sql.spark.errors.java import of_worker
+from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.workers import map_batches
 from paimon_sql.spark.session_bridge import SessionBridge
+from paimon_sql.spark.workers.stage_phase import spark_phase
 from paimon_sql.spark.workers.worker import delete_function, found_function, needed_function
 
 _SHUFFLE = "spark.sql.shuffle.partitions"
@@ -25,6 +27,7 @@ _FOUND, _NEEDED = "path string, size long", "chain long, name string, weight lon
 class FoundFrame:
     """Orphans as a DataFrame that is computed once. If a worker with rows of it is lost, the DataFrame fails."""
 
+    jvm: Jvm
     search: OrphanSearch
     files: DataFrame
     count: int
@@ -32,14 +35,11 @@ class FoundFrame:
 
     def delete(self) -> None:
         """Delete the orphans, see `Found.delete`."""
-        context = self.files.sparkSession.sparkContext
-        context.setJobDescription(f"delete {self.count} orphans of {self.search.store.name}")
         try:
-            map_batches(self.files, delete_function(self.search), "deleted long").agg(F.sum("deleted")).collect()
+            with spark_phase(self.jvm, f"delete {self.count} orphans of {self.search.store.name}"):
+                map_batches(self.files, delete_function(self.search), "deleted long").agg(F.sum("deleted")).collect()
         except CapturedException as error:
             raise of_worker(error) from error
-        finally:
-            context.setJobDescription(None)
 
 
 def find_orphans(session: SessionBridge, search: OrphanSearch, parallelism: int | None) -> FoundFrame:
@@ -52,7 +52,7 @@ def find_orphans(session: SessionBridge, search: OrphanSearch, parallelism: int 
     named = found.withColumn("name", F.substring_index("path", "/", -1))
     files = named.join(weighed.select("name"), "name", "left_anti").select("path", "size").localCheckpoint()
     count, size = files.agg(F.count("path"), F.coalesce(F.sum("size"), F.lit(0))).collect()[0]
-    return FoundFrame(search, files, count, size)
+    return FoundFrame(session.jvm, search, files, count, size)
 
 
 def _texts(spark: SparkSession, texts: Iterable[str], tasks: int) -> DataFrame:

@@ -147,7 +147,7 @@ def run_text(function: Callable[[str], str], text: str, parent: str | None = Non
 
 
 class TaskCounts(AccumulatorParam[dict[str, int]]):  # type: ignore[misc]  # PySpark is Any here
-    """Adds the numbers of tasks that have ended, by job."""
+    """Adds what ended tasks have done, by job."""
 
     def zero(self, value: dict[str, int]) -> dict[str, int]:
         return {}
@@ -158,10 +158,16 @@ class TaskCounts(AccumulatorParam[dict[str, int]]):  # type: ignore[misc]  # PyS
         return value1
 
 
-def run_counted(run: Callable[[str], str], job: str, ended: Accumulator[dict[str, int]], text: str) -> str:
-    """Run a task of a job, and count it when it has ended."""
+def run_counted(
+    run: Callable[[str], str],
+    job: str,
+    ended: Accumulator[dict[str, int]],
+    measure: Callable[[str], int],
+    text: str,
+) -> str:
+    """Run a task of a job, and count what it did by a measure when it has ended."""
     result = run(text)
-    ended.add({job: 1})
+    ended.add({job: measure(text)})
     return result
 
 

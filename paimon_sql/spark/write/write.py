@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
@@ -20,9 +20,11 @@ from paimon_core.expressions.predicate import And, columns
 from paimon_core.expressions.terms import predicate_of, respelled
 from paimon_core.format_table.table import FormatTable
 from paimon_core.insert import insert_rows
+from paimon_core.jobs import TASKS
 from paimon_core.maintenance.running import Announcement
 from paimon_core.metrics import Metrics
 from paimon_core.options import BUCKET, UPSERT_KEY
+from paimon_core.progress import PHASES, Phase, showing
 from paimon_core.spec.message import WRITE_RESULT, CommitMessage, written_messages
 from paimon_core.spec.snapshot import Operation
 from paimon_core.store.ddl.row_rules import RowRules
@@ -283,15 +285,21 @@ class PaimonBatchWrite(WorkerBatchWrite):
         self.committed: Mapping[str, int] = {}  # numbers for Spark's UI
         self.ended: list[None] = []  # the tasks that have ended
         self.announcement: Announcement | None = None
+        self.phase: Phase | None = None
 
     def createBatchWriterFactory(self, info: Any) -> Any:
         """Return the factory, and let `t$running` show the write until it is committed or aborted."""
         made, ended = super().createBatchWriterFactory(info), self.ended
-        self.announcement = Announcement(self.work)
+        self.announcement, self.phase = Announcement(self.work), self._phase(info.numPartitions(), ended)
         weakref.finalize(self, self.announcement.stop)  # Spark may drop a write without either
-        self.announcement.follow(f"write {self.table.name}", info.numPartitions(), lambda: len(ended))
+        weakref.finalize(self, PHASES.close, self.phase)
+        PHASES.open(self.phase)
+        self.announcement.follow(self.phase)
         self.announcement.begin(self.table.store)
         return made
+
+    def _phase(self, tasks: int, ended: Sequence[None]) -> Phase:
+        return Phase(f"write {self.table.name}", TASKS.unit, tasks, lambda: len(ended))
 
     @property
     def work(self) -> str:
@@ -314,12 +322,16 @@ class PaimonBatchWrite(WorkerBatchWrite):
 
     @contextmanager
     def _announced(self) -> Iterator[None]:
-        """End the announcement after the block."""
-        try:
+        """Let the announcement show the phases of the block, and end it after the block."""
+        if self.announcement is None or self.phase is None:
             yield
+            return
+        PHASES.close(self.phase)
+        try:
+            with showing(self.announcement):
+                yield
         finally:
-            if self.announcement is not None:
-                self.announcement.end()
+            self.announcement.end()
 
     def _task(self, info: Any) -> Any:
         overwritten = self.builder.overwritten

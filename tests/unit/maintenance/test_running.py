@@ -15,6 +15,7 @@ import pytest
 from paimon_core.io.local import LocalFileIO
 from paimon_core.maintenance import running
 from paimon_core.maintenance.running import Announcement, announced, running_work
+from paimon_core.progress import Phase, phase
 from paimon_core.spec.identifier import Identifier
 from paimon_core.store.table_store import TableStore
 from paimon_sql import open_catalog
@@ -58,38 +59,42 @@ def test_the_job_of_work_and_its_tasks(tmp_path: Path) -> None:
         while time.monotonic() < deadline:
             found = lake.table.system_table("running").to_pylist()
             found += read_catalog_system_table(lake.catalog, "running").to_pylist()
-            if len(found) == 2 and {row["tasks_done"] for row in found} == {wanted}:
+            if len(found) == 2 and {row["done"] for row in found} == {wanted}:
                 return found
             time.sleep(0.01)
         raise AssertionError(found)
 
-    with announced(store, "compact") as announcement:
+    with announced(store, "compact"):
         assert {row["job"] for row in rows(None)} == {None}
-        announcement.follow("sort default.t", 0, lambda: 0)
-        time.sleep(0.1)
-        assert [row["tasks"] for row in rows(None)] == [None, None]
-        announcement.follow("compact default.t", 4, lambda: len(ended))
-        for row in rows(0):
-            assert (row["job"], row["tasks"], row["tasks_per_second"]) == ("compact default.t", 4, None)
-        ended.append(1)
-        time.sleep(0.2)  # so that the job takes more than 0.0 seconds
-        for row in rows(1):
-            assert row["tasks_per_second"] > 0 and row["seconds_left"] == round(3 / row["tasks_per_second"])
-        ended.extend(range(5))
-        assert {row["seconds_left"] for row in rows(4)} == {0}, "more results than tasks count as all of them"
+        with phase("list the folders of default.t", "folders") as listing:
+            listing.add(7)
+            assert {(row["total"], row["unit"], row["seconds_left"]) for row in rows(7)} == {(None, "folders", None)}
+        with phase("compact default.t", "files", 4, lambda: len(ended)):
+            for row in rows(0):
+                assert (row["job"], row["total"], row["per_second"]) == ("compact default.t", 4, None)
+            ended.append(1)
+            time.sleep(0.2)  # so that the job takes more than 0.0 seconds
+            for row in rows(1):
+                assert row["per_second"] > 0 and row["seconds_left"] == round(3 / row["per_second"])
+            ended.extend(range(5))
+            assert {row["seconds_left"] for row in rows(4)} == {0}, "more results than files count as all of them"
     assert running_work(store) == []
 
 
 @pytest.mark.parametrize(
     ("content", "job"),
     [
-        ('"job": "j", "tasks": 4, "done": 1, "seconds": 2.0', ("j", 1, 4, 0.5, 6)),
-        ('"job": "j", "tasks": 4, "done": 1, "seconds": -1', ("j", 1, 4, None, None)),
-        ('"job": "j", "tasks": 4, "done": 1, "seconds": "2"', ("j", 1, 4, None, None)),
-        ('"job": "j", "tasks": 4, "done": 1, "seconds": 1e-300', ("j", 1, 4, None, None)),
-        ('"job": "j", "tasks": 4, "done": 5, "seconds": 2.0', (None,) * 5),
-        (f'"job": "j", "tasks": {10**30}, "done": 5, "seconds": 2.0', (None,) * 5),
-        ('"tasks": 4, "done": 1', (None,) * 5),
+        ('"job": "j", "unit": "f", "count": 4, "done": 1, "seconds": 2.0', ("j", 1, 4, "f", 0.5, 6)),
+        ('"job": "j", "unit": "f", "count": 4, "done": 1, "seconds": -1', ("j", 1, 4, "f", None, None)),
+        ('"job": "j", "unit": "f", "count": 4, "done": 1, "seconds": "2"', ("j", 1, 4, "f", None, None)),
+        ('"job": "j", "unit": "f", "count": 4, "done": 1, "seconds": 1e-300', ("j", 1, 4, "f", None, None)),
+        ('"job": "j", "done": 3, "seconds": 2.0', ("j", 3, None, "", 1.5, None)),
+        (f'"job": "j", "unit": "{"u" * 99}", "count": 4, "done": 0', ("j", 0, 4, "u" * 30, None, None)),
+        ('"job": "j", "unit": "f", "count": 4, "done": 5, "seconds": 2.0', (None,) * 6),
+        ('"job": "j", "count": 0, "done": -1', (None,) * 6),
+        (f'"job": "j", "done": {10**30}', (None,) * 6),
+        (f'"job": "j", "unit": "f", "count": {10**30}, "done": 5, "seconds": 2.0', (None,) * 6),
+        ('"count": 4, "done": 1', (None,) * 6),
     ],
 )
 def test_jobs_in_files_of_strangers(content: str, job: tuple[Any, ...], tmp_path: Path) -> None:
@@ -101,8 +106,8 @@ def test_jobs_in_files_of_strangers(content: str, job: tuple[Any, ...], tmp_path
 
 
 def test_jobs_of_procedures_and_of_writes_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen_jobs = list[tuple[str, int, Callable[[], int]]]()
-    monkeypatch.setattr(Announcement, "follow", lambda _, *job: seen_jobs.append(job))
+    seen_jobs = list[Phase]()
+    monkeypatch.setattr(Announcement, "follow", lambda _, job: seen_jobs.append(job))
     catalog = open_catalog(str(tmp_path))
     columns = pa.schema([("k", pa.int64())])
     table = catalog.create_table("default.t", columns, primary_key="k", options={"bucket": "2", "write-only": "true"})
@@ -110,14 +115,16 @@ def test_jobs_of_procedures_and_of_writes_are_followed(tmp_path: Path, monkeypat
         table.upsert([{"k": n} for n in range(8)])
     catalog.call("compact", table="t")
     catalog.call("remove_orphan_files", table="t", mode="distributed")
-    ((name, tasks, done), (search, *_)) = seen_jobs
-    assert (name, tasks, done(), search) == ("compact default.t", 2, 2, "find orphans of default.t")
+    found = {job.description: job.progress for job in seen_jobs}
+    assert (found["compact default.t"].done, found["compact default.t"].count) == (4, 4)
+    search = found["find orphans of default.t"]
+    assert (search.unit, search.done) == ("manifests and folders", search.count) and search.count > 5
     seen_jobs.clear()
     options = {"bucket": "1", "num-sorted-run.compaction-trigger": "2"}
     eager = catalog.create_table("default.u", columns, primary_key="k", options=options)
     for n in range(3):
         eager.upsert([{"k": n}])
-    assert {(tasks, done()) for _, tasks, done in seen_jobs} == {(1, 1)}
+    assert {(job.description, job.progress.done, job.count) for job in seen_jobs} == {("compact default.u", 2, 2)}
 
 
 def test_work_on_a_dropped_table_does_not_make_its_folder_anew(tmp_path: Path) -> None:

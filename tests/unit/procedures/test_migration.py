@@ -224,7 +224,7 @@ def test_files_that_could_not_be_deleted_are_not_added_again(
     arguments = {"source_type": "parquet", "table": str(folder), "target_table": "default.t"}
     with monkeypatch.context() as patched:
         patched.setattr(LocalFileIO, "delete", delete)
-        patched.setattr("paimon_sql.procedures.migration.runs.for_each", lambda pairs, act: list(map(act, pairs)))
+        patched.setattr("paimon_sql.procedures.migration.runs.for_each", lambda _, pairs, act: list(map(act, pairs)))
         with pytest.raises(StorageError, match="refuses"):
             call("migrate_table", **arguments)
     assert read(table(warehouse, "t")) == ROWS and len(list(folder.rglob("*.parquet"))) == 1

@@ -1,9 +1,8 @@
-"""The progress of jobs, and jobs that the user interrupts."""
+"""The progress of work without Spark on a terminal, and jobs that the user interrupts."""
 
 from __future__ import annotations
 
 import io
-import logging
 import re
 import threading
 from concurrent.futures import Future
@@ -12,12 +11,21 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimon_core.jobs import DONE, Done, Job
+from paimon_core import progress
+from paimon_core.jobs import DONE, Done, Job, Measure
+from paimon_core.progress import Phases
 from paimon_sql import open_catalog
 from paimon_sql.python import executor
-from paimon_sql.python.executor import ThreadExecutor
-from paimon_sql.python.progress import JobState, LoggedProgress, TerminalProgress
+from paimon_sql.python.executor import ThreadExecutor, on_threads
+from paimon_sql.shell.statement_progress import drawn
 from paimon_sql.shell.tables import run_table_command
+
+
+@pytest.fixture
+def phases(monkeypatch: pytest.MonkeyPatch) -> Phases:
+    made = Phases(every=60.0)
+    monkeypatch.setattr(progress, "PHASES", made)
+    return made
 
 
 class Watched:
@@ -33,60 +41,64 @@ class Watched:
         assert self.goes_on.wait(60)
         return Done()
 
-    def job(self, count: int) -> Job[Any, Done]:
-        return Job("compact shop.t", self.run, DONE, DONE, tuple(range(count)), undo=self.undone.append)
+    def job(self, count: int, **more: Any) -> Job[Any, Done]:
+        return Job("compact shop.t", self.run, DONE, DONE, tuple(range(count)), undo=self.undone.append, **more)
 
 
-def test_a_line_is_drawn_while_a_job_runs_and_then_removed() -> None:
-    watched, drawn = Watched(), threading.Event()
+class Terminal(io.StringIO):
+    def __init__(self) -> None:
+        super().__init__()
+        self.drawn = threading.Event()
 
-    class Terminal(io.StringIO):
-        def flush(self) -> None:
-            drawn.set()
+    def flush(self) -> None:
+        self.drawn.set()
 
-    terminal = Terminal()
-    runner = threading.Thread(target=ThreadExecutor(TerminalProgress(terminal, first=0)).run, args=(watched.job(3),))
+
+def test_a_line_is_drawn_while_a_job_runs_and_then_removed(phases: Phases) -> None:
+    watched, terminal = Watched(), Terminal()
+    runner = threading.Thread(target=ThreadExecutor().run, args=(watched.job(3),))
     runner.start()
-    assert drawn.wait(60)
-    watched.goes_on.set()
-    runner.join(60)
+    assert watched.first.wait(60)
+    with drawn(terminal, first=0, phases=phases):
+        assert terminal.drawn.wait(60)
+        watched.goes_on.set()
+        runner.join(60)
     text = terminal.getvalue()
     assert re.match(r"\rcompact shop\.t: 0 of 3 tasks, \d+ s\x1b\[K", text) and text.endswith("\r\x1b[K")
     assert len(watched.ran) == 3 and watched.undone == []
 
 
-def test_a_short_job_draws_nothing_but_the_end() -> None:
-    terminal = io.StringIO()
-    with TerminalProgress(terminal).job("compact", 1) as ended:
-        ended()
+def test_work_without_phases_draws_nothing_but_the_end(phases: Phases) -> None:
+    terminal = Terminal()
+    with drawn(terminal, phases=phases):
+        pass
     assert terminal.getvalue() == "\r\x1b[K"
 
 
-def test_the_log_has_a_line_for_each_job(caplog: pytest.LogCaptureFixture) -> None:
-    watched = Watched()
-    watched.goes_on.set()
-    with caplog.at_level(logging.INFO, "paimon_sql.python.progress"):
-        ThreadExecutor().run(watched.job(2))
-        with pytest.raises(ValueError, match="x"), LoggedProgress().job("clone", 5) as ended:
-            ended()
-            raise ValueError("x")
-    first, second = caplog.messages
-    assert re.fullmatch(r"compact shop\.t: 2 of 2 tasks, \d+ s", first)
-    assert re.fullmatch(r"clone: 1 of 5 tasks, \d+ s, about \d+ s left", second)
+def test_tasks_are_counted_by_their_measure(phases: Phases) -> None:
+    seen = list[tuple[str, int, int]]()
+
+    def run(task: int) -> Done:
+        found = phases.newest
+        assert found is not None
+        seen.append((found.unit, found.done, found.count))
+        return Done()
+
+    job = Job("compact shop.t", run, DONE, DONE, (0, 1, 2), measure=Measure("files", lambda task: task + 1))
+    assert len(job.run_here()) == 3 and phases.newest is None
+    assert seen == [("files", 0, 6), ("files", 1, 6), ("files", 3, 6)]
+    seen.clear()
+    with job.shown() as shown:
+        on_threads(run, job.tasks, width=1, ended=lambda task: shown.add(job.measure.of(task)))
+        assert shown.progress.done == 6
+    assert seen == [("files", 0, 6), ("files", 1, 6), ("files", 3, 6)]
+    with pytest.raises(ValueError, match="x"):
+        ThreadExecutor().run(Job("fails", _fail, DONE, DONE, (1,)))
+    assert phases.newest is None
 
 
-@pytest.mark.parametrize(
-    ("state", "line"),
-    [
-        (JobState("sort", 0, 10, 5), "sort: 0 of 10 tasks, 5 s"),
-        (JobState("sort", 5, 10, 65), "sort: 5 of 10 tasks, 1 min 5 s, about 1 min 5 s left"),
-        (JobState("sort", 10, 10, 7322), "sort: 10 of 10 tasks, 2 h 2 min"),
-        (JobState("a\x1b[31m\nb", 1, 1, 0), "a\\x1b[31m\\nb: 1 of 1 tasks, 0 s"),
-    ],
-)
-def test_states_as_lines(state: JobState, line: str) -> None:
-    assert state.line() == line
-    assert len(JobState("x" * 500, 1, 2, 3).line()) <= 100
+def _fail(_: object) -> Done:
+    raise ValueError("x")
 
 
 def test_an_interrupted_job_begins_no_more_tasks_and_undoes_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

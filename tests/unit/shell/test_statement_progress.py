@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from paimon_core.progress import Phase, Phases
 from paimon_sql.preprocess.scripts import statement_kind
 from paimon_sql.shell import statement_progress
 from paimon_sql.shell.statement_progress import StageWatch, drawn_on, watching
@@ -40,6 +41,22 @@ def test_a_stage_has_its_place_rate_and_time_left() -> None:
     later = watch.state()
     assert later is not None
     assert later.line() == "INSERT: stage 2 of 3, 2 of 4 tasks, 0.5 a second, 6 s, about 4 s left in this stage"
+
+
+def test_a_phase_in_files_says_more_than_the_tasks_of_spark() -> None:
+    phases, now = Phases(every=60.0), iter(range(0, 100, 2))
+    watch = StageWatch(FakeTracker(), "CALL", phases=phases)
+    for unit, line in (
+        ("tasks", "CALL: stage 2 of 3, 1 of 4 tasks"),
+        ("files", "CALL: delete files of t: 3 of 9 files, 1.5 a second, 2 s, about 4 s left"),
+    ):
+        phase = Phase("delete files of t", unit, 9, clock=lambda: next(now))
+        phases.open(phase)
+        phase.add(3)
+        state = watch.state()
+        assert state is not None and state.line().startswith(line) and state.tasks == (9 if unit == "files" else 4)
+    phases.close(phase)
+    assert watch.state() is not None and watch.state() != state
 
 
 def test_stages_that_have_ended_are_no_progress() -> None:

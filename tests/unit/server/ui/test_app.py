@@ -254,8 +254,9 @@ def test_what_a_table_is_made_of(site: Site) -> None:
 
 def test_running_work_says_how_far_it_is(site: Site) -> None:
     store = site.catalog.table("shop.orders").inner.store
-    job = {"job": f"compact {HOSTILE}", "tasks": 4000, "done": 1000, "seconds": 60.0}
-    works = [{"work": "compact", **job}, {"work": "sort", "job": "sort t", "tasks": 0}, {"work": "expire"}]
+    job = {"job": f"compact {HOSTILE}", "count": 4000, "done": 1000, "unit": "<b>files", "seconds": 60.0}
+    search = {"job": "list the folders of t", "done": 70, "unit": "folders"}
+    works = [{"work": "compact", **job}, {"work": "remove_orphan_files", **search}, {"work": "expire"}]
     paths = [Path(store.paths.running(str(uuid.uuid4()))) for _ in works]
     paths[0].parent.mkdir(exist_ok=True)
     try:
@@ -265,10 +266,11 @@ def test_running_work_says_how_far_it_is(site: Site) -> None:
     finally:
         for path in paths:
             path.unlink()
-    assert found["work"] == ["job", "tasks", "time left"]
+    assert found["work"] == ["job", "done", "time left"]
     assert found["compact"][0].startswith("compact </td><script>")
-    assert found["compact"][1:] == ["1,000 of 4,000, 17 a second", "about 3 min 0 s"]
-    assert (found["sort"], found["expire"]) == (["sort t", "", ""], ["", "", ""])
+    assert found["compact"][1:] == ["1,000 of 4,000 <b>files, 17 a second", "about 3 min 0 s"]
+    assert found["remove_orphan_files"] == ["list the folders of t", "70 folders", ""]
+    assert found["expire"] == ["", "", ""]
 
 
 def test_options_that_are_set_and_defaults(site: Site) -> None:
