@@ -16,4 +16,4 @@ def write_success_file(io: FileIO, path: str) -> None:
         created = member(decode_json_object(path, io.read_bytes(path)), "creationTime", int, now)
     except FileNotFoundError:
         created = now
-    io.write_bytes(path, json.dumps({"creationTime": created, "modificationTime": now}, indent=2).encode())
+    io.replace_file(path, json.dumps({"creationTime": created, "modificationTime": now}, indent=2).encode())

@@ -40,7 +40,7 @@ def find_changelog(store: TableStore, snapshot_id: int) -> Snapshot | None:
 
 def write_changelog(store: TableStore, snapshot: Snapshot) -> None:
     """Keep the changelog of an expiring snapshot, as a file of its own."""
-    store.io.write_bytes(store.paths.changelog(snapshot.id), encode_snapshot(snapshot))
+    store.io.replace_file(store.paths.changelog(snapshot.id), encode_snapshot(snapshot))
 
 
 def reset_changelog_hints(store: TableStore) -> None:

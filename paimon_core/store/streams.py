@@ -81,7 +81,7 @@ def last_stream_commit(store: TableStore, user: str) -> StreamCommit | None:
 
 def write_stream_commit(store: TableStore, user: str, commit: StreamCommit) -> None:
     """Write the record of the last commit of a user."""
-    store.io.write_bytes(store.paths.stream_commit(user, commit.identifier), encode_stream_commit(commit))
+    store.io.replace_file(store.paths.stream_commit(user, commit.identifier), encode_stream_commit(commit))
 
 
 def delete_earlier_commits(store: TableStore, user: str, identifier: int) -> None:

@@ -27,7 +27,7 @@ def fields(**types: DataType) -> list[DataField]:
     return [DataField(id=0, name=name, type=t) for name, t in types.items()]
 
 
-def new_store(root: Path, io: FileIO | None = None, **options: str) -> TableStore:
+def new_store(root: Path | str, io: FileIO | None = None, **options: str) -> TableStore:
     """Create an append table of k INT, v STRING, at `root`/db.db/t; with `primary-key` among the options, a table with
     keys.
     """

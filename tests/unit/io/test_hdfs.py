@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -13,7 +15,12 @@ from paimon_core.io import hdfs
 from paimon_core.io.hdfs import HdfsFileIO
 from paimon_core.io.hdfs_settings import hdfs_options
 from paimon_core.io.load import is_storage_option, load_file_io
-from tests.support.fake_hdfs import FakeHdfs
+from paimon_core.maintenance.success_files import write_success_file
+from paimon_core.store.changelogs import list_changelogs, write_changelog
+from paimon_core.store.streams import StreamCommit, last_stream_commit, write_stream_commit
+from paimon_core.table import Table
+from tests.support.fake_hdfs import FakeHdfs, Writer
+from tests.support.tables import data_file, info, message, new_store
 
 ROOT = "hdfs://nn:8020"
 ACCESS = 'RPCError("org.apache.hadoop.security.AccessControlException", "Permission denied: user=eve, access=WRITE\\n\\tat x")'  # noqa: E501
@@ -85,6 +92,38 @@ def test_a_replaced_file_is_always_there(node: FakeHdfs, monkeypatch: pytest.Mon
     node.lock = _NoLock()  # type: ignore[assignment]  # each call comes from a thread of its own
     io.replace_file(f"{ROOT}/t/LATEST", b"2")
     assert seen == [b"1", b"2"]
+
+
+class Killed(BaseException):
+    """The process ended while it closed a file."""
+
+
+def test_a_killed_process_leaves_no_half_records(node: FakeHdfs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others see an empty file until the writer has closed it."""
+    store = new_store(ROOT, HdfsFileIO(ROOT))
+    snapshot = Table(store).commit([message(store, data_file(store, 1, 1))], info())
+    assert snapshot is not None
+    success, begun = f"{store.root}/_SUCCESS", StreamCommit(1, made=False, searched=0)
+
+    def record(identifier: int) -> None:
+        write_stream_commit(store, "me", replace(begun, identifier=identifier))
+
+    def kill(_: Writer) -> None:
+        raise Killed
+
+    record(1)
+    for write in (
+        partial(record, 2),
+        partial(write_changelog, store, snapshot),
+        partial(write_success_file, store.io, success),
+    ):
+        with monkeypatch.context() as killing, pytest.raises(Killed):
+            killing.setattr(Writer, "close", kill)
+            write()
+    assert last_stream_commit(store, "me") == begun
+    assert list_changelogs(store) == []
+    write_success_file(store.io, success)
+    assert b"creationTime" in store.io.read_bytes(success)
 
 
 class _NoLock:
