@@ -128,6 +128,19 @@ class Programs:
                     process.terminate()
                 process.wait(PATIENCE)
 
+    @contextmanager
+    def talking(self, command: str) -> Iterator[subprocess.Popen[str]]:
+        """Run a command beside the block, which writes to its input and reads its errors. It ends with its input."""
+        pipe, none = subprocess.PIPE, subprocess.DEVNULL
+        words, given = ["bash", "-c", f"exec {command}"], self._environment({})
+        with subprocess.Popen(
+            words, env=given, cwd=self.folder, stdin=pipe, stdout=none, stderr=pipe, text=True
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.communicate(timeout=PATIENCE)
+
     def _environment(self, given: Mapping[str, str]) -> dict[str, str]:
         return {
             **{key: value for key, value in os.environ.items() if not key.startswith("PYSPARK_")},
