@@ -13,10 +13,15 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from itertools import islice
 from threading import Event
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from paimon_core.io.file_io import FileIO, delete_each_below
-from paimon_core.progress import advance
+from paimon_core.lazy import ImportedOnCall
+
+if TYPE_CHECKING:
+    from paimon_core.progress import advance
+else:
+    advance = ImportedOnCall("paimon_core.progress", "advance")
 
 S = TypeVar("S")
 T = TypeVar("T")
