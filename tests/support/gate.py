@@ -77,6 +77,8 @@ CHOSEN: Mapping[str, Choice] = {
     # servers start, and their clients wait
     "tests/security/test_read_only_server.py": Choice(of=3),
     "tests/server": Choice(of=3),
+    "tests/server/test_pipelines_on_a_server.py": NONE,
+    "tests/server/test_pipelines_on_a_server.py::test_two_runs_of_one_pipeline": WHOLE,
     # a history takes ten seconds; histories that failed once and planted bugs are all there
     "tests/simulation/test_simulation.py::test_histories": NONE,
     # three object stores, each with every kind of call; unit tests of the storages have the same kinds
@@ -104,8 +106,9 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/unit/catalog/privileges/test_catalog.py": Choice(of=2),
     "tests/unit/io/objects/test_store.py": Choice(of=2),
     "tests/unit/maintenance/orphans/test_histories.py": Choice(of=3),
-    # each operation and each race on each dialect of object stores
-    "tests/unit/maintenance/test_on_object_stores.py": Choice(),
+    # servers of two dialects, and large files
+    "tests/unit/io/objects/test_large_files.py": Choice(of=2),
+    "tests/unit/store/blob/test_presigned.py": Choice(of=2),
     "tests/unit/maintenance/test_storage_check.py::test_an_object_store": Choice(cases=1),
     "tests/unit/procedures/test_partition_texts.py": Choice(of=3),
     "tests/unit/scan/test_moments_as_texts.py": Choice(of=3),
@@ -194,13 +197,6 @@ LEFT_OUT: Mapping[str, str] = {
     # several runs of a pipeline, each with a driver of its own
     "tests/server/test_pipelines.py::test_a_killed_audit_goes_on_after_its_rows_were_published": (
         "tests/unit/maintenance/test_advance.py::test_a_killed_publication_goes_on"
-    ),
-    **dict.fromkeys(
-        (
-            "tests/server/test_pipelines_on_a_server.py::test_a_view_of_both",
-            "tests/server/test_pipelines_on_a_server.py::test_a_view_that_is_a_streaming_table_of_the_other",
-        ),
-        "tests/server/test_pipelines_on_a_server.py::test_two_runs_of_one_pipeline",
     ),
     **dict.fromkeys(
         (

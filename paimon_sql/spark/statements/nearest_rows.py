@@ -147,11 +147,15 @@ def _row_types(fields: Sequence[DataField]) -> StructType:
     """Return Spark's schema of rows, which have STRING for CHAR and VARCHAR. As in the columns of a scan, metadata says
     that texts are CHAR: Spark pads the constants that they are compared with.
     """
-    columns = string_types(to_struct(fields))
-    for field, column_field in zip(fields, columns.fields, strict=True):
-        if isinstance(field.type, LengthType) and field.type.kind is Kind.CHAR:
-            column_field.metadata = {**column_field.metadata, CHAR_VARCHAR_METADATA: f"char({field.type.length})"}
-    return columns
+    columns = string_types(to_struct(fields)).fields
+    return StructType([_column(field, column) for field, column in zip(fields, columns, strict=True)])
+
+
+def _column(field: DataField, column: StructField) -> StructField:
+    if not isinstance(field.type, LengthType) or field.type.kind is not Kind.CHAR:
+        return column
+    metadata = {**column.metadata, CHAR_VARCHAR_METADATA: f"char({field.type.length})"}
+    return StructField(column.name, column.dataType, column.nullable, metadata)
 
 
 def _with_score(columns: StructType) -> StructType:
