@@ -143,12 +143,55 @@ def test_what_reads(pages: Pages, query: str, rows: list[list[str]]) -> None:
         ("SELECT * FROM nothing", "nothing"),
         ("SELEC 1", "SELEC"),
         ("SELECT java_method('java.lang.System', 'getenv', 'HOME')", "This page only reads"),
+        ("SELECT reflect('java.lang.System', 'getProperty', 'user.home')", "This page only reads"),
+        ("SELECT try_reflect('java.lang.System', 'exit', 1)", "This page only reads"),
+        ("/* SELECT */ -- SELECT\nINSERT INTO seen VALUES (2, 'x')", "This page only reads"),
+        ("WITH one AS (SELECT 2, 'x') INSERT INTO seen SELECT * FROM one", "This page only reads"),
+        ("SELECT 1; INSERT INTO seen VALUES (2, 'x')", "Syntax error"),
+        ("BEGIN INSERT INTO seen VALUES (2, 'x'); END", "This page only reads"),
+        ("EXECUTE IMMEDIATE \"INSERT INTO seen VALUES (2, 'x')\"", "This page only reads"),
+        ("INSERT OVERWRITE LOCAL DIRECTORY 'out' USING csv SELECT 1", "This page only reads"),
+        ("DELETE FROM seen", "This page only reads"),
+        ("MERGE INTO seen USING (SELECT 1 AS k) s ON seen.k = s.k WHEN MATCHED THEN DELETE", "This page only reads"),
+        ("DROP TABLE seen", "This page only reads"),
+        ("ALTER TABLE seen RENAME TO gone", "This page only reads"),
+        ("ADD JAR '/tmp/x.jar'", "This page only reads"),
+        ("ADD FILE '/etc/passwd'", "This page only reads"),
+        ("CREATE TEMPORARY FUNCTION f AS 'java.lang.Runtime'", "This page only reads"),
+        ("SELECT * FROM csv.`/etc/passwd`", "This page only reads"),
+        ("SELECT * FROM binaryFile.`file:///etc/passwd`", "This page only reads"),
+        ("SELECT * FROM parquet.`hdfs://else:1/x`", "This page only reads"),
+        ("SELECT * FROM paimon.`/etc`", "This page only reads"),
+        ("CREATE TEMPORARY VIEW v USING csv OPTIONS (path '/etc/passwd')", "This page only reads"),
+        ("CREATE TEMPORARY VIEW v USING jdbc OPTIONS (url 'jdbc:h2:mem:x', dbtable 't')", "This page only reads"),
+        ("SELECT * FROM read_files('/etc/passwd')", "does not support table-valued functions"),
+        (
+            "SELECT xpath('<!DOCTYPE a [<!ENTITY b SYSTEM \"file:///etc/passwd\">]><a>&b;</a>', 'a/text()')",
+            "This page only reads",
+        ),
+        ("CACHE TABLE seen", "This page only reads"),
+        ("LOAD DATA INPATH '/etc/passwd' INTO TABLE seen", "This page only reads"),
+        ("CREATE TABLE t USING csv LOCATION '/tmp/t' AS SELECT 1", "This page only reads"),
+        ("SELECT * FROM hidden$files", "doesn't have privilege"),
+        ("SELECT * FROM `default`.`hidden` VERSION AS OF 1", "doesn't have privilege"),
     ],
 )
 def test_what_is_refused(pages: Pages, query: str, message: str) -> None:
     answered = pages.asked(query)
     assert answered.rows == [] and message in answered.failures[0]
     assert "word of hidden" not in str(answered.failures) and "at org.apache" not in answered.failures[0]
+
+
+@pytest.mark.parametrize("write", ["INSERT INTO seen VALUES (2, 'x')", "ANALYZE TABLE seen COMPUTE STATISTICS"])
+def test_plans_of_writes_are_refused_and_write_nothing(pages: Pages, write: str) -> None:
+    answered = pages.asked(f"EXPLAIN {write}")
+    assert answered.failures == [] and "SQLSTATE: 25006" in str(answered.rows)
+    assert pages.asked("SELECT count(*) FROM seen").rows[1:] == [["1"]]
+
+
+def test_secrets_of_the_catalog_are_hidden(pages: Pages) -> None:
+    for query in ("SELECT * FROM sys.catalog_options", "SET", "SET -v"):
+        assert "of ann" not in str(pages.asked(query).rows), query
 
 
 def test_nothing_is_kept_of_a_query(pages: Pages) -> None:
