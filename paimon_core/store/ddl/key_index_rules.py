@@ -13,7 +13,7 @@ from paimon_core.options import (
     TableOptions,
 )
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import NESTED_KINDS, Kind
+from paimon_core.spec.types import NESTED_KINDS, DataType, Kind, VectorType
 
 
 def check_key_indexes(schema: TableSchema, options: TableOptions) -> None:
@@ -27,13 +27,17 @@ def check_key_indexes(schema: TableSchema, options: TableOptions) -> None:
                     "one index. Remove it from one of them."
                 )
             owners[name] = option.key
-            kind = schema.field_by_name[name].type.kind if name in schema.field_by_name else None
             of_elements = option is PK_MULTIVALUE_INDEX_COLUMNS
-            if kind is None or (kind is not Kind.ARRAY if of_elements else kind in NESTED_KINDS):
+            field = schema.field_by_name.get(name)
+            if field is None or not (_is_array(field.type) if of_elements else field.type.kind not in NESTED_KINDS):
                 needed = "an ARRAY column" if of_elements else "a column of single values"
                 raise InvalidOptionError(f"Option '{option.key}' cannot name {name!r}: name {needed} of the table.")
     if owners:
         _check_table(schema, options, next(iter(owners.values())))
+
+
+def _is_array(data_type: DataType) -> bool:
+    return data_type.kind is Kind.ARRAY and not isinstance(data_type, VectorType)
 
 
 def check_not_indexed(schema: TableSchema, column: str, verb: str) -> None:

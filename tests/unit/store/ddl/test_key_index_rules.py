@@ -6,7 +6,7 @@ import pytest
 
 from paimon_core.errors import InvalidOptionError, InvalidSchemaError, UnsupportedFeatureError
 from paimon_core.spec.schema import TableSchema
-from paimon_core.spec.types import BIGINT, INT, STRING, CollectionType, Kind
+from paimon_core.spec.types import BIGINT, FLOAT, INT, STRING, CollectionType, Kind, VectorType
 from paimon_core.store.ddl.new_schema import new_table_schema
 from paimon_core.store.ddl.schema_changes import DropColumn, RemoveOption, RenameColumn, UpdateColumnType, apply_changes
 from tests.support.tables import fields
@@ -16,7 +16,7 @@ ALL = {"pk-btree.index.columns": "n,k", "pk-bitmap.index.columns": "v", "pk-mult
 
 
 def table(**options: str | None) -> TableSchema:
-    columns = fields(k=INT, v=STRING, n=INT, a=CollectionType(Kind.ARRAY, element=STRING))
+    columns = fields(k=INT, v=STRING, n=INT, a=CollectionType(Kind.ARRAY, element=STRING), e=VectorType(Kind.ARRAY, element=FLOAT, length=2))
     given = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
     return new_table_schema(columns, options={k: v for k, v in (KEYED | given).items() if v is not None})
 
@@ -33,6 +33,7 @@ def test_tables_have_them() -> None:
         ({"pk_btree__index__columns": "x"}, "There is no column 'x'"),
         ({"pk_btree__index__columns": "a"}, "cannot name 'a': name a column of single values"),
         ({"pk_multivalue__index__columns": "v"}, "cannot name 'v': name an ARRAY column"),
+        ({"pk_multivalue__index__columns": "e"}, "cannot name 'e': name an ARRAY column"),
         ({"pk_btree__index__columns": "v", "pk_bitmap__index__columns": "v"}, "a column has one index"),
         ({"pk_btree__index__columns": "v", "deletion-vectors.enabled": None}, "needs 'deletion-vectors.enabled'"),
         ({"pk_btree__index__columns": "v", "bucket": "-1"}, "needs 'bucket' = '-2'"),
@@ -58,4 +59,4 @@ def test_indexed_columns_stay_until_the_option_goes() -> None:
         with pytest.raises(InvalidSchemaError, match=r"cannot be .*: 'pk-(btree|bitmap).index.columns' names it"):
             apply_changes(schema, [change], 0)
     freed = apply_changes(schema, [RemoveOption("pk-bitmap.index.columns"), DropColumn(("v",))], 0)
-    assert [f.name for f in freed.fields] == ["k", "n", "a"]
+    assert [f.name for f in freed.fields] == ["k", "n", "a", "e"]
