@@ -16,7 +16,8 @@ ALL = {"pk-btree.index.columns": "n,k", "pk-bitmap.index.columns": "v", "pk-mult
 
 
 def table(**options: str | None) -> TableSchema:
-    columns = fields(k=INT, v=STRING, n=INT, a=CollectionType(Kind.ARRAY, element=STRING), e=VectorType(Kind.ARRAY, element=FLOAT, length=2))
+    array, vector = CollectionType(Kind.ARRAY, element=STRING), VectorType(Kind.ARRAY, element=FLOAT, length=2)
+    columns = fields(k=INT, v=STRING, n=INT, a=array, e=vector)
     given = {key.replace("__", ".").replace("_", "-"): value for key, value in options.items()}
     return new_table_schema(columns, options={k: v for k, v in (KEYED | given).items() if v is not None})
 
