@@ -178,10 +178,16 @@ def reassign_row_ids(
     check_writable(store)
     check_renumbers(store)
     check_table(store)
+    before = latest_snapshot(store)
+    first = None if before is None else find_renumbering(store, before, partitions)
+    if first is None:
+        return None
     plans: list[Renumbering] = []
 
     def plan(latest: Snapshot | None) -> Renumbering:
-        found = None if latest is None else find_renumbering(store, latest, partitions)
+        found: Renumbering | None = first
+        if latest != before:
+            found = None if latest is None else find_renumbering(store, latest, partitions)
         if found is None:
             raise CommitConflictError(
                 f"Table {store.name}: another commit has removed the gaps in the row ids. Nothing was committed."
@@ -189,9 +195,6 @@ def reassign_row_ids(
         plans.append(found)
         return found
 
-    latest = latest_snapshot(store)
-    if latest is None or find_renumbering(store, latest, partitions) is None:
-        return None
     change = CommitChange(kind=CommitKind.OVERWRITE, entries=(), scope=None, renumbering=plan)
     made = _commit_change(store, change, info, publisher, _Attempts())
     if plans[-1].dropped_indexes:
