@@ -1,16 +1,20 @@
-"""The rules that decide whether a change fits the latest version, or conflicts with it. A commit is planned on one
-version and published on top of a later one. This needs no lock: the change fits if every rule of `RULES` holds on the
-latest version. A rule is a function of one frozen `Attempt`; the first `Conflict` ends the commit. So rules with errors
-that callers handle, or with the most helpful messages, come first. The rules of this module read metadata only for
-chain tables, for keys that were looked up, for schemas that are newer than the writer's, and for partitions by a wide
-DECIMAL. The rules of other modules read only schemas:
+"""The rules that decide whether a change fits the latest version, or conflicts with it.
 
-1. A full partition of a chain table is not dropped if changes start from it. 2. Keys are in the buckets and partitions
-in which the writer found them. 3. A change deletes only live files, and adds only files that are not live. 4. All files
-of a partition have the same number of buckets. 5. Above level 0 the files of a bucket's level share no keys. 6. A
-writer rewrites only files with columns that it knows. 7. A partition that expires by the time of its last change has
-got no files since. 8. A partition is not written in two forms. 9. New rows were checked against the CHECK constraints
-of the table.
+A commit is planned on one version and published on top of a later one. This needs no lock: the change fits if every
+rule of `RULES` holds on the latest version. A rule is a function of one frozen `Attempt`; the first `Conflict` ends the
+commit. So rules with errors that callers handle, or with the most helpful messages, come first. The rules of this
+module read metadata only for chain tables, for keys that were looked up, for schemas that are newer than the writer's,
+and for partitions by a wide DECIMAL. The rules of other modules read only schemas:
+
+1. A full partition of a chain table is not dropped if changes start from it.
+2. Keys are in the buckets and partitions in which the writer found them.
+3. A change deletes only live files, and adds only files that are not live.
+4. All files of a partition have the same number of buckets.
+5. Above level 0 the files of a bucket's level share no keys.
+6. A writer rewrites only files with columns that it knows.
+7. A partition that expires by the time of its last change has got no files since.
+8. A partition is not written in two forms.
+9. New rows were checked against the CHECK constraints of the table.
 """
 
 from __future__ import annotations

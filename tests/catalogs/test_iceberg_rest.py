@@ -103,8 +103,8 @@ def test_properties_of_the_table(tmp_path: Path, server: IcebergServer) -> None:
     catalog.alter_table(T, [SetOption(f"{key}owner", "web"), SetOption(f"{key}team", "b")])
     insert(catalog.load_table(T), [(2, "b")])
     assert at(server).metadata.properties.items() >= {**wanted, "owner": "web", "team": "b"}.items()
-    for name, told in (("format-version", "Iceberg sets this property itself"), ("", "names no property")):
-        with pytest.raises(InvalidOptionError, match=told):
+    for name, said in (("format-version", "Iceberg sets this property itself"), ("", "names no property")):
+        with pytest.raises(InvalidOptionError, match=said):
             schema(**{f"{key}{name}": "2"})
 
 

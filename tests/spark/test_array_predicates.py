@@ -41,7 +41,7 @@ ROWS = """(1, array('red', 'blue'), array(1, 3), array(0.5D), array(TIMESTAMP_NT
 
 
 def files_of(spark: Any, query: str) -> str:
-    """Files kept and files in all, as EXPLAIN tells."""
+    """The files kept and all files, as EXPLAIN prints them."""
     found = re.search(r"files (\d+/\d+)", spark.sql(f"EXPLAIN {query}").first()[0])
     assert found
     return found[1]
@@ -113,8 +113,8 @@ def test_rows_change(spark: Any) -> None:
     index(spark, "tags")
     assert files_of(spark, "SELECT * FROM a WHERE array_contains(tags, 'blue')").startswith("1/")
     assert spark.sql("SELECT count(*) FROM a WHERE array_contains(tags, 'blue')").first()[0] == 1
-    for wrong, told in (("n", "INT is not supported"), ("tags,n", "multi-column")):
-        with pytest.raises(PySparkException, match=told):
+    for wrong, said in (("n", "INT is not supported"), ("tags,n", "multi-column")):
+        with pytest.raises(PySparkException, match=said):
             index(spark, wrong)
 
 

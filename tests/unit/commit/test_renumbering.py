@@ -272,7 +272,7 @@ def test_deletes_of_old_ids_hold(tmp_path: Path) -> None:
 
 
 class Meanwhile:
-    """A publisher before whose first try another writer commits."""
+    """A publisher. Another writer commits before its first try."""
 
     def __init__(self, inner: AtomicPublisher, other: Callable[[], Any]) -> None:
         self.inner, self.other = inner, other

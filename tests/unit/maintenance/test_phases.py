@@ -103,7 +103,7 @@ def test_a_search_for_orphans(lake: PaimonCatalog, ended: Ended, tmp_path: Path)
         ("read the manifests of default.t", "snapshots"),
         ("delete files of default.t", "files"),
     ]
-    assert ended[0][2] >= 6 and ended[0][3] == 0, "nobody knows how many folders there are before they are listed"
+    assert ended[0][2] >= 6 and ended[0][3] == 0, "the number of folders is unknown before they are listed"
 
 
 def test_a_clone(lake: PaimonCatalog, ended: Ended) -> None:
