@@ -42,11 +42,26 @@ _TERMS = {
     "moment": (("day", "ts", "z"), ("DATE '2024-01-02'", "TIMESTAMP '2024-01-01 02:00:00'", "NULL", "ts", "day")),
 }
 
+_ELEMENTS = (
+    ("tags", "'x'", "'z'", "s"),
+    ("few", "300", "100000", "t"),
+    ("numbers", "0.0D", "DOUBLE('NaN')", "f"),
+    ("days", "DATE '2024-01-02'", "DATE '2024-01-01'", "day"),
+)
+_OF_ARRAYS = (
+    "array_contains({0}, {1})",
+    "array_contains({0}, {3})",
+    "arrays_overlap({0}, array({1}, {2}))",
+    "arrays_overlap(array({2}, NULL), {0})",
+)
+
 
 @st.composite
 def _comparisons(draw: st.DrawFn) -> str:
     columns, constants = _TERMS[draw(st.sampled_from(list(_TERMS)))]
     column, one, other = draw(st.sampled_from(columns)), *(draw(st.sampled_from(constants)) for _ in range(2))
+    if draw(st.integers(0, 3)) == 0:
+        return draw(st.sampled_from(_OF_ARRAYS)).format(*draw(st.sampled_from(_ELEMENTS)))
     forms = ("{0} {3} {1}", "{0} IN ({1}, {2})", "{0} BETWEEN {1} AND {2}", "{0} IS NULL", "{0} NOT IN ({1})")
     form, operator = draw(st.sampled_from(forms)), draw(st.sampled_from(("=", "<>", "<", "<=", ">", ">=", "<=>")))
     return form.format(column, one, other, operator)

@@ -98,7 +98,7 @@ _MORE_PARTS: dict[type[exp.Expression], frozenset[str]] = {
     exp.Div: frozenset(("typed", "safe")),
     exp.Coalesce: frozenset(("is_nvl",)),
 }
-_LARGEST_INT, _LARGEST_BIGINT = 2**31 - 1, 2**63 - 1
+_UNSEEN = frozenset(("TRY_CAST", "ARRAY_HAS"))  # words that the tree does not show
 _WILDCARD = re.compile(r"(?P<escaped>\\.)|(?P<any>%)|(?P<one>_)|(?P<plain>[^\\%_]+|\\)", re.DOTALL)
 
 
@@ -125,8 +125,8 @@ def bind_value(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> B
         cause = f"it is not valid SQL ({_first_line(e)})"
         raise InvalidOptionError(f"where cannot be {text!r}: {cause}.") from e
     words = {t.text.upper() for t in tokens if t.token_type is TokenType.VAR}
-    if "TRY_CAST" in words:  # the tree does not show it
-        raise refusal("TRY_CAST")
+    for unseen in _UNSEEN & words:
+        raise refusal(unseen)
     return _Binder(fields, zone).bind(parsed)
 
 
@@ -250,6 +250,23 @@ class _Binder(Builder):
             raise refusal(f"{node.sql('spark')} with a pattern that is not a constant")
         return condition_of("rlike", child, value=Pattern.of("The pattern in where", pattern.value).text)
 
+    def containing(self, node: exp.Expression) -> Bound:
+        """`array_contains(array, value)`."""
+        array, value = self.bind(node.this), self.bind(node.expression)
+        if value.is_null and isinstance(node.expression, exp.Null):
+            raise refusal(f"{node.sql('spark')}: NULL has no type; the condition is never true")
+        return self.having_any("array_contains", array, [value])
+
+    def called(self, node: exp.Expression) -> Bound:
+        """`arrays_overlap(array, array(constant, …))`, or the reverse."""
+        arrays = sorted(node.expressions, key=lambda n: isinstance(n, exp.Array))
+        if str(node.this).upper() != "ARRAYS_OVERLAP" or [isinstance(n, exp.Array) for n in arrays] != [False, True]:
+            raise refusal(node.sql("spark"))
+        values = [self.bind(n) for n in arrays[1].expressions]
+        if not all(v.is_literal for v in values):
+            raise refusal(f"{node.sql('spark')} with elements that are not constants")
+        return self.having_any("arrays_overlap", self.bind(arrays[0]), self.alike(values))
+
     # -- types --------------------------------------------------------------------------------------------------------
 
 
@@ -280,6 +297,8 @@ _SPECIAL: dict[type[exp.Expression], Callable[[_Binder, Any], Bound]] = {
     exp.Coalesce: _Binder.first_known,
     exp.Concat: _Binder.joined,
     exp.DPipe: _Binder.joined,
+    exp.ArrayContains: _Binder.containing,
+    exp.Anonymous: _Binder.called,
 }
 
 

@@ -13,13 +13,14 @@ from decimal import Decimal
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import ColumnNotFoundError, PaimonError, UnsupportedFeatureError
-from paimon_core.spec.kinds import FLOATS, MOMENTS, NUMBERS, TEXTS
+from paimon_core.spec.kinds import FLOATS, INTEGERS, MOMENTS, NUMBERS, TEXTS
 from paimon_core.spec.types import (
     BIGINT,
     BOOLEAN,
     DOUBLE,
     INT,
     STRING,
+    CollectionType,
     DataField,
     DataType,
     DecimalType,
@@ -29,7 +30,7 @@ from paimon_core.spec.types import (
 )
 from paimon_sql.python.where.bound import CAST, COLUMN, Bound, condition_of, literal, nodes
 from paimon_sql.python.where.casts import check_castable, text_moment
-from paimon_sql.python.where.coercion import COMPARED, common_type, result_type, spark_type
+from paimon_sql.python.where.coercion import COMPARED, common_type, result_type, spark_type, tightest_type
 from paimon_sql.python.where.evaluation import value_of
 
 _LONGEST_NUMBER = 1_000  # characters
@@ -95,6 +96,24 @@ class Builder:
         equal = [self.compared("=", child, v) for v in values]
         return condition_of("or", *equal) if len(equal) > 1 else equal[0]
 
+    def having_any(self, name: str, array: Bound, given: Sequence[Bound]) -> Bound:
+        """Return `array_contains(array, value)` or `arrays_overlap(array, array(value, …))`.
+
+        Its `value` is the type in which elements are compared. Raises `UnsupportedFeatureError`.
+        """
+        if not isinstance(array.type, CollectionType) or array.type.kind is not Kind.ARRAY:
+            raise UnsupportedFeatureError(f"where cannot evaluate {name} of {array.type.sql()}: it takes an ARRAY.")
+        if array.type.element.kind is Kind.CHAR:
+            raise UnsupportedFeatureError(f"where cannot evaluate {name} of elements of type CHAR: filter the result.")
+        element = spark_type(array.type.element)
+        known = [v for v in given if not v.is_null]
+        wanted = tightest_type(element, known[0].type) if known else element
+        values = [self.cast(v, wanted) for v in given]
+        narrowed = [_narrowed(v, element) for v in values]
+        if all(v.type == element for v in narrowed):  # elements need no cast, and the condition can skip files
+            wanted, values = element, narrowed
+        return condition_of(name, array, *values, value=wanted)
+
     def compared(self, operator: str, left: Bound, right: Bound) -> Bound:
         """Return a comparison in the type in which Spark compares."""
         for one, other in ((left, right), (right, left)):
@@ -151,6 +170,18 @@ def _fitted(constant_node: Bound, column: Bound, zone: tzinfo | None) -> Bound |
     except PaimonError:
         return None
     return made if back == wide else None
+
+
+def _narrowed(constant_node: Bound, element: DataType) -> Bound:
+    """Return a constant integer, or NULL, in the type of elements if that type has it; else the node."""
+    if constant_node.is_null:
+        return literal(None, element)
+    if not constant_node.is_literal or not {constant_node.type.kind, element.kind} <= INTEGERS:
+        return constant_node
+    try:
+        return literal(value_of(Bound(CAST, element, (constant_node,)), None), element)
+    except PaimonError:
+        return constant_node
 
 
 def _unwrapped_list(node: Bound) -> Bound:

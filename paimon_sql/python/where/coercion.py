@@ -67,6 +67,25 @@ def _common(left: DataType, right: DataType) -> DataType | None:
     return TIMESTAMP_LTZ if one is Kind.TIMESTAMP and other is Kind.TIMESTAMP_LTZ else None
 
 
+def tightest_type(left: DataType, right: DataType) -> DataType:
+    """Return the type in which Spark compares elements of ARRAYs, to which it casts no texts and no fractions.
+
+    Raises `UnsupportedFeatureError` if there is none. Source: Spark's `TypeCoercion.findTightestCommonType`.
+    """
+    if left == right and left.kind in COMPARED:
+        return left
+    if left.kind in _WIDTHS and right.kind in _WIDTHS:
+        return _BY_WIDTH[max(_WIDTHS[left.kind], _WIDTHS[right.kind])]
+    for one, other in ((left, right), (right, left)):
+        digits = one.precision - one.scale if isinstance(one, DecimalType) else 0
+        if other.kind in INTEGERS and digits >= _DIGITS[other.kind]:
+            return one
+    raise UnsupportedFeatureError(
+        f"where cannot compare elements of type {left.sql()} with {right.sql()}: cast the other values to "
+        f"{left.sql()}, or filter the result."
+    )
+
+
 def _wider_number(left: DataType, right: DataType) -> DataType:
     decimals = [t for t in (left, right) if t.kind is Kind.DECIMAL]
     if decimals and any(t.kind in FLOATS for t in (left, right)):

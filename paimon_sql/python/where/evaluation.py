@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from paimon_core import compute as pc
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
 from paimon_core.expressions.constants import array_of, scalar_of
 from paimon_core.spec.kinds import FLOATS, MOMENTS
-from paimon_core.spec.types import DataType, DecimalType, Kind
+from paimon_core.spec.types import CollectionType, DataType, DecimalType, Kind
 from paimon_sql.python.where.bound import CAST, COLUMN, LITERAL, OPAQUE, Bound, nodes
 from paimon_sql.python.where.casts import cast_values
-from paimon_sql.python.where.coercion import as_decimal
+from paimon_sql.python.where.coercion import as_decimal, spark_type
 
 _DIGITS_OF_FACTOR, _DIGITS_OF_TERM, _DIGITS_OF_RESULT = 38, 75, 76  # that Arrow computes with, without an overflow
 _FAILING = frozenset((CAST, OPAQUE, "+", "-", "*", "/", "%", "div", "negative", "abs"))
@@ -51,6 +52,10 @@ def evaluate(node: Bound, batch: pa.RecordBatch, zone: tzinfo | None) -> pa.Arra
         return node.value.values(batch)
     if node.name == "in":
         return _in(node, evaluate(node.parts[0], batch, zone))
+    if node.name == "array_contains":
+        return _containing(node, evaluate(node.parts[0], batch, zone), batch, zone)
+    if node.name == "arrays_overlap":
+        return _overlapping(node, evaluate(node.parts[0], batch, zone), zone)
     if node.name == "coalesce":
         return pc.coalesce(*(evaluate(p, batch, zone) for p in node.parts))
     parts = [evaluate(p, batch, zone) for p in node.parts]
@@ -133,15 +138,68 @@ def _compared(operator: str, left: pa.Array, right: pa.Array) -> pa.Array:
 
 def _in(node: Bound, values: pa.Array) -> pa.Array:
     given = [part.value for part in node.parts[1:]]
-    known = [v for v in given if v is not None]
-    stored = values
-    if node.parts[0].type.kind in MOMENTS or node.parts[0].type.kind is Kind.DATE:
-        stored = values.cast(pa.int32() if node.parts[0].type.kind is Kind.DATE else pa.int64())
-    found = pc.is_in(stored, value_set=array_of(known, stored.type))
+    found = _among(values, [v for v in given if v is not None], node.parts[0].type)
     unknown = scalar_of(None, pa.bool_())
-    if len(known) < len(given):
+    if None in given:
         found = pc.if_else(found, scalar_of(True, pa.bool_()), unknown)
     return pc.if_else(pc.is_valid(values), found, unknown)
+
+
+def _among(values: pa.Array, known: list[Any], data_type: DataType) -> pa.Array:
+    """Return which values are one of some constants that are not NULL; NaN and the two zeros are not special."""
+    stored = values
+    if data_type.kind in MOMENTS or data_type.kind is Kind.DATE:
+        stored = values.cast(pa.int32() if data_type.kind is Kind.DATE else pa.int64())
+    return pc.is_in(stored, value_set=array_of(known, stored.type))
+
+
+# -- elements of ARRAYs -----------------------------------------------------------------------------------------------
+def _containing(node: Bound, arrays: pa.Array, batch: pa.RecordBatch, zone: tzinfo | None) -> pa.Array:
+    """Return whether each array has the value of its row, NULL if it does not and has a NULL."""
+    value, elements, rows = node.parts[1], _elements(node, arrays, zone), _rows_of_elements(arrays)
+    values = evaluate(value, batch, zone)
+    of_rows = _repeated(value, len(elements)) if value.is_literal else pc.take(values, pa.array(rows))
+    found = _any_element(arrays, rows, _compared("=", elements, of_rows))
+    return pc.if_else(pc.is_valid(values), found, scalar_of(None, pa.bool_()))
+
+
+def _overlapping(node: Bound, arrays: pa.Array, zone: tzinfo | None) -> pa.Array:
+    """Return whether each array has one of the constants, NULL if it does not and one of both has a NULL."""
+    given = [part.value for part in node.parts[1:]]
+    known = [v for v in given if v is not None]
+    elements = _elements(node, arrays, zone)
+    if node.value.kind in FLOATS and 0 in known:
+        known += [0.0, -0.0]  # Arrow's sets distinguish the two zeros, SQL does not
+    found = _among(elements, known, node.value)
+    unknown = scalar_of(None, pa.bool_())
+    if None in given:
+        found = pc.if_else(found, scalar_of(True, pa.bool_()), unknown)
+    if given:
+        found = pc.if_else(pc.is_valid(elements), found, unknown)
+    return _any_element(arrays, _rows_of_elements(arrays), found)
+
+
+def _elements(node: Bound, arrays: pa.Array, zone: tzinfo | None) -> pa.Array:
+    """Return the elements of all arrays in the type in which they are compared."""
+    array = node.parts[0].type
+    assert isinstance(array, CollectionType)
+    element = spark_type(array.element)
+    return cast_values(_column(pc.list_flatten(arrays), element), element, node.value, zone)
+
+
+def _rows_of_elements(arrays: pa.Array) -> NDArray[np.int64]:
+    lengths = pc.fill_null(pc.list_value_length(arrays), 0)
+    return np.repeat(np.arange(len(arrays)), np.asarray(lengths))
+
+
+def _any_element(arrays: pa.Array, rows: NDArray[np.int64], found: pa.Array) -> pa.Array:
+    """Return OR of the truths of each array's elements, false for an array without elements, NULL for NULL."""
+    hits, unknown = (np.zeros(len(arrays), dtype=np.bool_) for _ in range(2))
+    hits[rows[np.asarray(pc.fill_null(found, scalar_of(False, pa.bool_())))]] = True
+    unknown[rows[np.asarray(pc.is_null(found))]] = True
+    known = np.asarray(pc.is_valid(arrays)) & (hits | ~unknown)
+    bits = [pa.py_buffer(np.packbits(b, bitorder="little")) for b in (known, hits)]
+    return pa.Array.from_buffers(pa.bool_(), len(arrays), bits)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.terms import Call, LiteralValue, Reference, Term, predicate_of
-from paimon_core.spec.types import DataField, Kind, TimeType
+from paimon_core.spec.types import CollectionType, DataField, Kind, TimeType, element_of
 from paimon_sql.python.where.bound import COLUMN, Bound, nodes
+from paimon_sql.python.where.coercion import spark_type
 
 _NAMES = {"and": "AND", "or": "OR", "not": "NOT", "is_null": "IS_NULL", "in": "IN"}
 _COMPARED = frozenset(("=", "<>", "<", "<=", ">", ">=", "<=>"))
@@ -25,8 +26,9 @@ def pushed_predicate(node: Bound, fields: Mapping[str, DataField]) -> Predicate 
 
 
 def _prunes(field: DataField) -> bool:
-    is_finer = isinstance(field.type, TimeType) and field.type.precision > _MICROSECONDS  # Spark compares microseconds
-    return field.type.kind not in _UNPRUNED and not is_finer
+    compared = element_of(field.type) or field.type
+    is_finer = isinstance(compared, TimeType) and compared.precision > _MICROSECONDS  # Spark compares microseconds
+    return compared.kind not in _UNPRUNED and not is_finer
 
 
 def _term(node: Bound) -> Term | None:
@@ -38,6 +40,8 @@ def _term(node: Bound) -> Term | None:
         return _prefix(node)
     if node.name in ("and", "or", "not"):
         return _of_terms(_NAMES[node.name], [_term(p) for p in node.parts])
+    if node.name in ("array_contains", "arrays_overlap"):
+        return _of_elements(node)
     if node.name in _COMPARED or node.name in _NAMES:
         return _call(_NAMES.get(node.name, node.name), node)
     if node.name == "startswith":
@@ -47,6 +51,14 @@ def _term(node: Bound) -> Term | None:
 
 def _call(name: str, node: Bound) -> Term | None:
     return _of_terms(name, [_value(p) for p in node.parts])
+
+
+def _of_elements(node: Bound) -> Term | None:
+    """A condition that is true if an ARRAY has one of some constants; None if elements are cast before."""
+    array, *values = node.parts
+    if not isinstance(array.type, CollectionType) or spark_type(array.type.element) != node.value:
+        return None
+    return _of_terms("ARRAYS_OVERLAP", [_value(p) for p in (array, *values) if not p.is_null])
 
 
 def _of_terms(name: str, terms: list[Term | None]) -> Term | None:

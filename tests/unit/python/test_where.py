@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from paimon_core.arrow.table_fields import table_fields
 from paimon_core.errors import ColumnNotFoundError, InvalidDataError, InvalidOptionError, UnsupportedFeatureError
-from paimon_core.expressions.predicate import Compare, In, IsNotNull, Predicate, StartsWith
-from paimon_core.spec.types import DOUBLE, DataField, Kind, LengthType
+from paimon_core.expressions.predicate import Compare, HasAny, In, IsNotNull, Not, Predicate, StartsWith
+from paimon_core.spec.types import DOUBLE, FLOAT, CollectionType, DataField, Kind, LengthType, TimeType, VectorType
 from paimon_sql.python.where.condition import Condition
 
 NAN = float("nan")
@@ -34,6 +34,11 @@ ROWS = pa.record_batch(
         "r": pa.array([{"x": 1}, None, {"x": None}, {"x": 4}]),
         "bin": pa.array([b"\x1f", b"", None, b"a"]),
         "Text": pa.array(["12", " 7 ", "3.5", None]),
+        "tags": pa.array([["x", "y"], ["x", None], None, []]),
+        "few": pa.array([[1, 300], [None], None, [5, 5]], pa.list_(pa.int16())),
+        "numbers": pa.array([[0.5], [NAN], [-0.0, None], []], pa.list_(pa.float64())),
+        "days": pa.array([[date(2024, 1, 1)], None, [date(2024, 1, 2), None], []]),
+        "moments": pa.array([[1], [2, None], [], None], pa.list_(pa.timestamp("us"))),
     }
 )
 FIELDS = table_fields(ROWS.schema)
@@ -116,6 +121,32 @@ KEPT: list[tuple[str, list[int] | None]] = [
     ("R.X IS NULL", [2, 3]),
     ("bin = X'1F'", [1]),
     ("text = '12' OR Text = ' 7 '", [1, 2]),
+    ("array_contains(tags, 'x')", [1, 2]),
+    ("NOT array_contains(tags, 'y')", [4]),
+    ("NOT array_contains(tags, s)", [1, 4]),
+    ("array_contains(tags, CAST(NULL AS STRING)) IS NULL", [1, 2, 3, 4]),
+    ("array_contains(few, 300)", [1]),
+    ("array_contains(few, -1S) IS NULL", [2, 3]),
+    ("array_contains(few, 5S)", [4]),
+    ("array_contains(few, 100000)", []),
+    ("NOT array_contains(few, 100000)", [1, 4]),
+    ("array_contains(few, n)", [1]),
+    ("array_contains(few, CAST(300 AS DECIMAL(9, 1)))", [1]),
+    ("array_contains(numbers, 0.5D) OR array_contains(numbers, a)", [1]),
+    ("array_contains(numbers, DOUBLE('NaN'))", [2]),
+    ("array_contains(numbers, 0.0D) AND array_contains(numbers, 0)", [3]),
+    ("array_contains(days, DATE '2024-01-02')", [3]),
+    ("array_contains(moments, TIMESTAMP_NTZ '1970-01-01 00:00:00.000002')", [2]),
+    ("arrays_overlap(tags, array('y', 'z'))", [1]),
+    ("arrays_overlap(array(NULL, 'y'), tags)", [1]),
+    ("arrays_overlap(tags, array('z', NULL)) IS NULL", [1, 2, 3]),
+    ("NOT arrays_overlap(tags, array('z'))", [1, 4]),
+    ("NOT arrays_overlap(tags, array())", [1, 2, 4]),
+    ("NOT arrays_overlap(tags, array(NULL))", [4]),
+    ("arrays_overlap(few, array(1, 5))", [1, 4]),
+    ("arrays_overlap(few, array(100000, 5))", [4]),
+    ("arrays_overlap(numbers, array(DOUBLE('NaN'), 0D))", [2, 3]),
+    ("arrays_overlap(days, array(DATE '2024-01-01', DATE '2024-01-02'))", [1, 3]),
     ("1 = 1", [1, 2, 3, 4]),
     ("NULL", []),
 ]
@@ -191,6 +222,28 @@ def test_char_of_two_lengths() -> None:
     assert Condition.of("n = o", fields, UTC).filter(rows).column("o").to_pylist() == ["ab"]
 
 
+def test_elements_of_arrays_in_other_forms() -> None:
+    """Slices, NULL in front of values, and elements of more digits than Spark has."""
+    finer = DataField(id=0, name="n", type=CollectionType(Kind.ARRAY, element=TimeType(Kind.TIMESTAMP, precision=9)))
+    rows = pa.record_batch({"n": pa.array([[1_999], None, [2_000]], pa.list_(pa.timestamp("ns")))})
+    condition = Condition.of("array_contains(n, TIMESTAMP_NTZ '1970-01-01 00:00:00.000001')", [finer], UTC)
+    assert condition.evaluated(rows).to_pylist() == [True, None, False]
+    assert condition.evaluated(rows.slice(1)).to_pylist() == [None, False]
+    assert condition.pushed({"n": finer})[0][1] is None  # files have the nanoseconds
+    offsets, values = pa.array([0, 1, 2, 3], pa.int32()), pa.array(["x", "x", "y"])
+    hidden = pa.ListArray.from_arrays(offsets, values, mask=pa.array([False, True, False]))
+    found = Condition.of("array_contains(n, 'x')", table_fields(pa.schema([("n", hidden.type)])), UTC)
+    assert found.evaluated(pa.record_batch({"n": hidden})).to_pylist() == [True, None, False]
+    chars = DataField(id=0, name="n", type=CollectionType(Kind.ARRAY, element=LengthType(Kind.CHAR, length=4)))
+    with pytest.raises(UnsupportedFeatureError, match="elements of type CHAR"):
+        Condition.of("array_contains(n, 'x')", [chars], UTC)
+    vector = DataField(id=0, name="n", type=VectorType(Kind.ARRAY, element=FLOAT, length=2))
+    of_vectors = Condition.of("array_contains(n, 1)", [vector], UTC)
+    assert of_vectors.pushed({"n": vector})[0][1] is None
+    numbers = pa.record_batch({"n": pa.array([[1, 2], None, [3, 4]], pa.list_(pa.float32(), 2))})
+    assert of_vectors.evaluated(numbers).to_pylist() == [True, None, False]
+
+
 def test_nan_is_null_as_a_decimal() -> None:
     fields = [DataField(id=0, name="n", type=DOUBLE)]
     rows = pa.record_batch({"n": [float("nan"), float("inf"), 0.5, None]})
@@ -213,6 +266,11 @@ def test_nan_is_null_as_a_decimal() -> None:
         ("a IS NOT NULL AND upper(s) = 'X'", [IsNotNull("a"), None]),
         ("a = 1 OR upper(s) = 'X'", [None]),
         ("s LIKE '%x'", [None]),
+        ("array_contains(tags, 'x')", [HasAny("tags", ("x",))]),
+        ("NOT arrays_overlap(array('y', NULL), tags)", [Not(HasAny("tags", ("y",)))]),
+        ("array_contains(few, 5) AND array_contains(few, 100000)", [HasAny("few", (5,)), None]),
+        ("array_contains(tags, s) OR array_contains(tags, 'x')", [None]),
+        ("array_contains(moments, TIMESTAMP_NTZ '1970-01-01 00:00:00.001002')", [HasAny("moments", ((1, 2000),))]),
         ("s LIKE 'x/%' ESCAPE '/'", [None]),
         ("s LIKE 'x//%' ESCAPE '/'", [None]),
     ],
@@ -237,6 +295,15 @@ def test_what_prunes(text: str, expected: list[Predicate | None]) -> None:
         ("yes > 1", UnsupportedFeatureError, "cannot compare"),
         ("e / 2 > 1", UnsupportedFeatureError, "/ of DECIMAL"),
         ("trim(BOTH 'x' FROM s) = 's'", UnsupportedFeatureError, "TRIM"),
+        ("array_contains(tags, 1)", UnsupportedFeatureError, "compare elements of type STRING with INT"),
+        ("array_contains(numbers, 0.5)", UnsupportedFeatureError, "compare elements of type DOUBLE with DECIMAL(1, 1)"),
+        ("array_contains(days, '2024-01-01')", UnsupportedFeatureError, "compare elements of type DATE"),
+        ("array_contains(tags, NULL)", UnsupportedFeatureError, "NULL has no type"),
+        ("array_contains(s, 'x')", UnsupportedFeatureError, "it takes an ARRAY"),
+        ("array_contains(array('x'), s)", UnsupportedFeatureError, "ARRAY('x')"),
+        ("array_has(tags, 'x')", UnsupportedFeatureError, "ARRAY_HAS"),
+        ("arrays_overlap(tags, tags)", UnsupportedFeatureError, "ARRAYS_OVERLAP(tags, tags)"),
+        ("arrays_overlap(tags, array(s))", UnsupportedFeatureError, "elements that are not constants"),
         ("s LIKE s", UnsupportedFeatureError, "a pattern that is not a constant"),
         (r"s LIKE 'a\\b'", InvalidOptionError, "LIKE pattern"),
         ("day = 'soon'", InvalidDataError, "cannot cast the value 'soon'"),

@@ -72,6 +72,9 @@ def test_an_index_with_data_evolution(tmp_path: Path) -> None:
     meta = decode_file_meta("f", covers.index_meta)
     assert (meta.first, meta.last, meta.has_nulls) == (b"blue", b"red", False)
 
+    scan = table.scan(["k"], where="arrays_overlap(tags, array('gold', NULL)) OR array_contains(tags, 'green')")
+    assert (scan.to_arrow()["k"].to_pylist(), "files 2/3" in scan.explain()) == ([6, 8], True)
+    assert "files 0/3" in table.scan(where="array_contains(tags, 'black')").explain()
     assert found(table.inner, RED) == (1, [1, 2])
     assert found(table.inner, GOLD) == (1, [6])
     assert found(table.inner, HasAny("tags", ("black", None))) == (0, [])
