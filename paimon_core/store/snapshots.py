@@ -249,7 +249,9 @@ def write_hints(store: TableStore, snapshot_id: int) -> None:
         _, has_earliest = both(store.io, write, partial(_has_earliest_hint, store))
         if snapshot_id == 1 or not has_earliest:
             ids = history_ids(store)
-            store.io.write_bytes(store.paths.earliest_hint, str(ids[0] if ids else snapshot_id).encode())
+            earliest = ids[0] if ids else snapshot_id
+            store.io.write_bytes(store.paths.earliest_hint, str(earliest).encode())
+            store.cache.earliest_numbers.put(store.paths.version_root, earliest)
 
 
 def _has_earliest_hint(store: TableStore) -> bool:

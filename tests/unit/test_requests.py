@@ -121,6 +121,21 @@ def test_a_statement_that_writes_a_file_to_an_object_store(tmp_path: Path, optio
     check(made, count=14, chain=8)
 
 
+@pytest.mark.parametrize("options", [{}, {"primary-key": "k", "bucket": "1"}], ids=["append", "keyed"])
+def test_the_statement_after_the_first_one_of_a_new_table(tmp_path: Path, options: dict[str, str]) -> None:
+    """The session has written the hint of the earliest version itself, so it need not look for it."""
+    io = TaggingIO()
+    catalog = FileSystemCatalog(io=io, warehouse=str(tmp_path))
+    catalog.create_table(T, new_table_schema(fields(k=INT, v=STRING), options=options))
+    first = catalog.load_table(T)
+    first.commit([message(first.store, data_file(first.store, 1, 1))], info())
+    with io.counted() as made:
+        table = catalog.load_table(T).for_write()
+        io.write_bytes(f"{table.store.root}/bucket-0/data-99", b"")
+        table.commit([message(table.store, data_file(table.store, 2, 2))], info())
+    check(made, count=14, chain=7)
+
+
 def test_a_statement_that_changes_rows_by_key_looks_for_the_latest_version_once(tmp_path: Path) -> None:
     io = TaggingIO()
     store = table_of(tmp_path, io, 5, **KEYED, write_only="true")
