@@ -23,7 +23,7 @@ from paimon_sql.spark.gaps import GAPS, VERSIONS, Gap, gaps_of, minor
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.hooks import Hook
 from paimon_sql.spark.jvm.older.syntax import GRAMMAR
-from paimon_sql.spark.jvm.sessions import java_version, spark_version
+from paimon_sql.spark.jvm.sessions import java_version
 from paimon_sql.spark.workers.versions import SetupFinding
 
 _PACKAGE = f"{spark.__name__}."
@@ -119,7 +119,7 @@ def diagnose(jvm: Jvm) -> Diagnosis:
         missing = () if chosen else tuple(map(str, known.missing(jvm.has)))
         found.append(FoundHook(name, known, None if chosen is None else chosen.name, missing))
     python = ".".join(map(str, sys.version_info[:3]))
-    return Diagnosis(spark_version(jvm), java_version(jvm), python, tuple(found), gaps_of(jvm.has))
+    return Diagnosis(jvm.spark_version, java_version(jvm), python, tuple(found), gaps_of(jvm.has))
 
 
 @lru_cache(1)

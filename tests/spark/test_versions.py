@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 FIRST = "/*+ OPTIONS('scan.snapshot-id'='1') */"
 ASKS = {"INSERT WITH SCHEMA EVOLUTION": "INSERT WITH SCHEMA EVOLUTION INTO t SELECT 1 AS k, 2 AS more"}
-ASKS["UPDATE … WITH (options)"] = "UPDATE t WITH ('scan.snapshot-id' = '1') SET k = 1"
+ASKS["UPDATE … WITH (options)"] = "UPDATE t WITH ('source.split.target-size' = '1 mb') SET k = 1"
 ASKS["CHANGES of a table"] = "SELECT * FROM t CHANGES FROM VERSION 1"
 ASKS["STREAM t in SQL"] = "SELECT * FROM STREAM t WITH ('scan.mode' = 'latest')"
 ASKS["CHECK, UNIQUE and FOREIGN KEY of tables"] = "CREATE TABLE u (k INT, CHECK (k > 0))"

@@ -248,7 +248,7 @@ def is_kept_view(plan: JavaObject) -> bool:
 )
 def names_in(jvm: Jvm, session: JavaObject, plan: JavaObject) -> list[NameInPlan]:
     """Return the names in a parsed plan, except names of built-in and temporary functions."""
-    lines = str(jvm.compiled("FunctionCalls").names(plan, session_catalog(session)))
+    lines = str(jvm.compiled("FunctionCalls").names(plan, session))
     found = (line.split("\0") for line in lines.split("\n") if line)
     return [NameInPlan(kind, tuple(parts), int(start)) for kind, start, *parts in found]
 

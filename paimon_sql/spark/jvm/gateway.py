@@ -127,6 +127,11 @@ class Jvm(SparkMembers):
         return _compiler(self.gateway, name, "").getBytecodes()
 
     @cached_property
+    def spark_version(self) -> str:
+        """Return the version of the Spark that runs in the JVM. PySpark's version may differ."""
+        return str(self.context._jsc.version())
+
+    @cached_property
     def opens_unicode_names(self) -> bool:
         """Return whether this JVM opens files with names beyond ASCII. In the locale C it does not."""
         return str(self.java_class(classes.SYSTEM).getProperty("sun.jnu.encoding")).upper() == "UTF-8"

@@ -48,11 +48,6 @@ def new_session(spark: SparkSession) -> SparkSession:
     return type(spark)(spark._sc, java_session(spark).newSession())
 
 
-def spark_version(jvm: Jvm) -> str:
-    """Return the version of the Spark that runs in the JVM. PySpark's version may differ."""
-    return str(jvm.context._jsc.version())
-
-
 def java_version(jvm: Jvm) -> str:
     return str(jvm.java_class(classes.SYSTEM).getProperty("java.version"))
 

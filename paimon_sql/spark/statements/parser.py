@@ -50,7 +50,7 @@ from paimon_sql.spark.jvm.older.parameters import (
     values_of,
     waiting_for_values,
 )
-from paimon_sql.spark.jvm.older.state_options import parse_views_with
+from paimon_sql.spark.jvm.older.state_options import parse_views_by
 from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
@@ -66,7 +66,6 @@ from paimon_sql.spark.jvm.sessions import (
     place_of_original,
     replace_parser,
     spark_variables,
-    spark_version,
     with_variables,
 )
 from paimon_sql.spark.proxy import Function2, Proxy
@@ -156,6 +155,7 @@ class PaimonParser(Proxy):
         if self.is_new:
             install_source_tasks(self.jvm, self.registry.session)
             install_divided_scans(self.jvm, self.registry.session)
+            parse_views_by(self.jvm, self.registry.session, self, self.delegate)
             self.is_new = False
             if self.place is not None:
                 with suppress(Py4JJavaError, CapturedException):  # the database may have been dropped since
@@ -248,7 +248,7 @@ class PaimonParser(Proxy):
         """Raise an error if a statement needs a feature that this Spark lacks, or is another format's statement on a
         Paimon table. The error names the feature, or the statement to write instead.
         """
-        reason = refused(statement.text, spark_version(self.jvm), self.jvm.has, is_parsed=is_parsed)
+        reason = refused(statement.text, self.jvm.spark_version, self.jvm.has, is_parsed=is_parsed)
         reason = reason or self._advice(counterpart(statement.written, is_parsed=is_parsed))
         if reason is None and not is_parsed:
             reason = of_transaction(statement.written) or of_paimon(statement.written)
@@ -376,7 +376,6 @@ def install_parser(jvm: Jvm, session: JavaObject, define_source: Callable[[JavaO
     loaded = LoadedCatalogs(define_source)
     parser = PaimonParser(jvm, CatalogRegistry(jvm, session, loaded), parser_of(session))
     replace_parser(session, parser)
-    parse_views_with(jvm, session, parser)
     inject_parser(session, Function2(jvm, parsers(jvm, loaded)))
     if binds_late(jvm):
         rewrite_bound(jvm, session, Function2(jvm, _bound))

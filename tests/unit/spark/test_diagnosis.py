@@ -26,7 +26,7 @@ class FakeSpark:
     """A Spark by what it has: all but some members."""
 
     def __init__(self, version: str, lacks: Callable[[Member], bool] = lambda member: False) -> None:
-        self.version, self.lacks = version, lacks
+        self.spark_version, self.lacks = version, lacks
 
     def probe(self, members: Iterable[Member]) -> None:
         """Nothing to look up."""
@@ -37,7 +37,6 @@ class FakeSpark:
 
 @pytest.fixture(autouse=True)
 def _versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(diagnosis, "spark_version", lambda jvm: jvm.version)
     monkeypatch.setattr(diagnosis, "java_version", lambda _: "17.0.1")
 
 

@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ShowFunctions;
 import org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Function1;
@@ -113,12 +114,12 @@ public class FunctionCalls {
    * The names in a plan, a line for each: its kind, its position in the text, and its parts, joined by NULs. Names of
    * built-in and temporary functions are left out.
    */
-  public String names(Object plan, final Object catalog) {
+  public String names(Object plan, Object session) {
+    final SessionCatalog known = ((SparkSession) session).sessionState().catalog();
     final StringBuilder lines = new StringBuilder();
     changed((LogicalPlan) plan, new Names() {
       public String of(String name, TreeNode node) {
         String[] parts = name.split("\0");
-        SessionCatalog known = (SessionCatalog) catalog;
         boolean isCall = parts[0].equals(SCALAR) || parts[0].equals(TABLE);
         if (isCall && parts.length == 2
             && (known.lookupBuiltinOrTempFunction(parts[1]).isDefined()

@@ -25,6 +25,7 @@ _NAMED = Variant.of(
     method(classes.UNRESOLVED_RELATION, "options", 0),
     method(classes.UNRESOLVED_WITH, "cteRelations", 0),
 )
+_VIEW_PARSER = Variant.of("private field", field(classes.SESSION_CATALOG, "parser"))
 
 
 @hook("`TableCatalog.loadTable` with options", "columns of older versions and of branches", _LOADED, _NAMED)
@@ -36,18 +37,19 @@ def travels_in_name(jvm: Jvm) -> bool:
 @hook(
     "`SessionCatalog.parser`",
     "options of a table in a view, if the statement names the table, too",
-    _LOADED,
-    Variant.of("in the name of a table", field(classes.SESSION_CATALOG, "parser")),
+    _VIEW_PARSER,
+    Variant.of("not in this Spark"),
 )
-def parse_views_with(jvm: Jvm, session: JavaObject, parser: Any) -> None:
-    """Parse the views of a running session by its parser, which moves options into names. Sessions created later do so
-    anyway. Without that, Spark before 4.3 reads a table of a view as another part of the statement has loaded it.
+def parse_views_by(jvm: Jvm, session: JavaObject, ours: Any, sparks: JavaObject) -> None:
+    """Parse the texts of a session's views by Spark's own parser, which is quicker. If options must move into names,
+    parse the texts by ours: otherwise Spark before 4.3 reads a table of a view as another part of the statement has
+    loaded it.
     """
-    if jvm.variant(parse_views_with) is not _LOADED:
-        catalog = session_catalog(session)
-        found = jvm.java_class(classes.JAVA_CLASS).forName(classes.SESSION_CATALOG).getDeclaredField("parser")
-        found.setAccessible(True)
-        found.set(catalog, parser)
+    if jvm.variant(parse_views_by) is not _VIEW_PARSER:
+        return
+    found = jvm.java_class(classes.JAVA_CLASS).forName(classes.SESSION_CATALOG).getDeclaredField("parser")
+    found.setAccessible(True)
+    found.set(session_catalog(session), ours if travels_in_name(jvm) else sparks)
 
 
 def with_named_options(
