@@ -26,6 +26,9 @@ would leave one: the snapshots since the write began show whether it was made. I
 
 Only one process creates a record, so no earlier snapshot is of its commit. Whatever is written to the record later
 stays true, even if it comes late, twice, or from two processes in any order.
+
+An empty record counts as `not made, searched 0`. So all snapshots are searched, down to the last one of the stream:
+its next commit comes after it. The result is written to the record.
 """
 
 from __future__ import annotations
@@ -78,7 +81,11 @@ def guard_of(store: TableStore, info: CommitInfo) -> OnceGuard | UnrecordedGuard
     for _ in range(_LOOKS):
         record, searched = _search_all(store, info)
         guard = OnceGuard(store, info, searched)
-        if (record is not None and record.identifier == info.identifier) or guard.begin():
+        if record is not None and record.identifier == info.identifier:
+            if record.searched == 0 < searched:  # the record is empty, or the table had no snapshots
+                guard.write(made=False)
+            return guard
+        if guard.begin():
             return guard
     raise _not_known(store, info, "other processes keep trying to make this commit")
 
@@ -183,13 +190,16 @@ def settle_records(store: TableStore, expired: Sequence[Snapshot]) -> None:
         except UnreadableFileError as error:  # the next commit of this stream gets this error
             _LOG.warning("%s", error, extra=store.log_fields())
             continue
-        if record is None or record.made or record.searched + 1 not in ids:
-            continue  # the record is final, or snapshots are missing already
+        if record is None or record.made:
+            continue
         of_user = [s for s in expired if s.id > record.searched and s.commit_user == user]
         made = next((s for s in of_user if record.identifier <= s.commit_identifier < BATCH_COMMIT_IDENTIFIER), None)
         if made is not None:
             write_stream_commit(store, user, StreamCommit(made.commit_identifier, made=True, searched=made.id))
-        else:
+            continue
+        # a snapshot of an earlier commit of the stream comes before this commit
+        searched = max([record.searched, *(s.id for s in of_user if s.commit_identifier < record.identifier)])
+        if max(ids) > record.searched and (searched in ids or searched + 1 in ids):  # otherwise snapshots are missing
             write_stream_commit(store, user, StreamCommit(record.identifier, made=False, searched=max(ids)))
 
 

@@ -8,6 +8,9 @@ was nothing to commit. Not made: none of these snapshots is this commit. Other e
 
 The file with the highest number of a user is valid, and a commit deletes the files below its own. A process that fell
 behind can at most create a lower one again.
+
+An empty file says no more than its name: the commit was begun. It counts as `{"made": false, "searched": 0}`, which is
+always true. Earlier versions left such files on HDFS and SFTP if they were killed while they wrote a record.
 """
 
 from __future__ import annotations
@@ -117,7 +120,10 @@ def _numbers(store: TableStore, user: str) -> list[int]:
 
 def _read(store: TableStore, user: str, number: int) -> StreamCommit:
     path = store.paths.stream_commit(user, number)
-    commit = decode_stream_commit(path, number, store.io.read_bytes(path))
+    data = store.io.read_bytes(path)
+    if not data:
+        return StreamCommit(number, made=False, searched=0)
+    commit = decode_stream_commit(path, number, data)
     if commit.searched < 0:
         raise UnfamiliarFormError(path, f"it has a negative snapshot number, {commit.searched}", "delete it")
     return commit

@@ -393,6 +393,91 @@ def test_a_rollback_between_tries(store: TableStore) -> None:
             break
 
 
+def emptied(memory: MemoryIO, store: TableStore) -> bool:
+    """Empty the last record of the stream, as a process did on HDFS that was killed while it wrote the record over an
+    earlier one. Return whether it is the record of the epoch.
+    """
+    record = last_stream_commit(on(store, memory), "query")
+    assert record is not None
+    memory.files[store.paths.stream_commit("query", record.identifier)] = b"", 0
+    return record.identifier == EPOCH
+
+
+@pytest.mark.parametrize("expiry", [None, our_expiry])
+def test_an_empty_record_does_not_stop_a_stream(
+    store: TableStore, expiry: Callable[[TableStore], None] | None
+) -> None:
+    """Killed before every second call, and the record is empty; the next try is killed, too, at another call. The epoch
+    is made once, and is never refused.
+    """
+    start, at, outcomes, seen = world(store), 0, set(), set()
+    while True:
+        at += 2
+        killed = InterleavedIO(start.copy(), at, killed=True)
+        try:
+            run(on(store, killed), epoch(), "first")
+        except KilledError:
+            pass
+        else:
+            break
+        memory = killed.inner
+        after = on(store, memory)
+        seen.add(emptied(memory, store))
+        others_commit(after, expire=expiry)
+        with contextlib.suppress(KilledError, AlreadyCommittedError):
+            run(on(store, InterleavedIO(memory, 1 + at * 7 % 36, killed=True)), epoch(), "second")
+        memory.delete_dir(store.paths.turn_dir)
+        others_commit(after, expire=expiry)
+        outcomes.add(try_it(after, "third"))
+        made = [f for f in files(after) if f in ("first", "second", "third")]
+        assert len(made) == 1, (at, made)
+        run(after, epoch(EPOCH + 1), "next")
+        assert "next" in files(after)
+    assert at > 20 and outcomes == {True, False} and seen == {True, False}
+
+
+def test_an_epoch_with_an_empty_record_is_refused_only_if_its_snapshots_have_expired_unnoticed(
+    store: TableStore,
+) -> None:
+    start, at, refused = world(store), 0, []
+    while True:
+        at += 2
+        killed = InterleavedIO(start.copy(), at, killed=True)
+        try:
+            run(on(store, killed), epoch(), "first")
+        except KilledError:
+            pass
+        else:
+            break
+        memory = killed.inner
+        is_begun, after = emptied(memory, store), on(store, memory)
+        others_commit(after, expire=foreign_expiry)
+        has = "first" in files(after)
+        try:
+            assert try_it(after, "second") is not has
+        except CommitConflictError as error:
+            assert is_begun and "it was begun, and snapshots have expired since" in str(error)
+            refused.append(at)
+            said = after.with_options({"write.stream.unknown-epoch": "skip" if has else "commit"})
+            assert try_it(said, "second") is not has
+        assert len([f for f in files(after) if f in ("first", "second")]) == 1
+        run(after, epoch(EPOCH + 1), "next")
+    assert refused
+
+
+def test_what_an_expiry_finds_is_written_to_an_empty_record(store: TableStore) -> None:
+    path, memory = store.paths.stream_commit("query", EPOCH), world(store)
+    memory.files[path] = b"", 0
+    begun = on(store, memory)
+    assert last_stream_commit(begun, "query") == StreamCommit(EPOCH, made=False, searched=0)
+    others_commit(begun, expire=our_expiry)
+    assert last_stream_commit(begun, "query") == StreamCommit(EPOCH, made=False, searched=EPOCH + 1)
+    run(store, epoch(), "first")
+    Path(path).write_bytes(b"")
+    others_commit(store, expire=our_expiry)
+    assert last_stream_commit(store, "query") == StreamCommit(EPOCH, made=True, searched=EPOCH + 1)
+
+
 def test_a_damaged_record_is_named(store: TableStore) -> None:
     path = Path(store.paths.stream_commit("query", EPOCH - 1))
     path.write_bytes(b'{"made": 1}')
