@@ -38,8 +38,8 @@ class StagedTable:
     discard: Callable[[], None] = lambda: None
 
     def seen_by(self, act: Callable[[Callable[[], None]], None]) -> StagedTable:
-        """Return the same staged table, but `act` performs the step that makes it visible: it is passed `publish` or
-        `finish`.
+        """Return the same staged table, but pass the step that makes it visible (`publish` or `finish`) to `act`, which
+        calls it.
         """
         if self.is_separate:
             return replace(self, finish=partial(act, self.finish))
@@ -87,7 +87,7 @@ class Catalog(Protocol):
         """Apply changes as one new schema version; see `apply_changes`. Raises `CommitConflictError`."""
 
     def stage_alter(self, identifier: Identifier, changes: Sequence[SchemaChange]) -> StagedTable:
-        """Return a staged table with the schema that `alter_table` would create, to be published with rows of the new
+        """Return a staged table with the schema that `alter_table` would create. It is published with rows of the new
         columns.
         """
 
@@ -242,7 +242,9 @@ def check_new_database(name: str) -> None:
 def check_dropped_database(name: str) -> None:
     """Raise `InvalidNameError` for the system database."""
     if name == SYSTEM_DATABASE:
-        raise InvalidNameError(f"Database {name!r} cannot be dropped: it contains the procedures.")
+        raise InvalidNameError(
+            f"Database {name!r} cannot be dropped: it contains the procedures. Drop another database."
+        )
 
 
 def check_is_view_name(identifier: Identifier) -> Identifier:

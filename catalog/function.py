@@ -146,7 +146,10 @@ def definition_of(node: Any) -> Definition:
             tuple((member(f, "resourceType", str), member(f, "uri", str)) for f in found),
             *(member(node, key, str | None, None) for key in ("language", "className", "functionName")),
         )
-    raise UnsupportedFeatureError(f"Definitions of the type {kind!r} are not supported.")
+    raise UnsupportedFeatureError(
+        f"Definitions of the type {kind!r} are not supported. "
+        "Read the catalog with the engine that wrote them, or upgrade paimon-sql."
+    )
 
 
 def _fields_json(fields: Sequence[DataField] | None) -> list[dict[str, Any]] | None:

@@ -95,8 +95,8 @@ METASTORES: dict[str, Callable[[Mapping[str, str]], SupportsDatabases]] = {
 
 
 def load_catalog(options: Mapping[str, str]) -> SupportsDatabases:
-    """Open the catalog of the kind `metastore` (default: filesystem). If its warehouse has users, it has the rights of
-    `user`.
+    """Open the catalog of the kind `metastore` (default: filesystem). If the warehouse has users, the catalog has the
+    rights of its option `user`.
 
     Raises `InvalidOptionError`, `StorageError`.
     """

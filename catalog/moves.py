@@ -19,7 +19,7 @@ def ends_forward(io: FileIO, source: str, target: str) -> bool:
     """Complete the move of a table's folder that another process began. Return whether the table is at `target`
     afterwards.
 
-    Raises `StorageError`, even if only the folders do not show what happened; then nothing is deleted.
+    Raises `StorageError` if the storage fails, and if the folders do not show what happened; then nothing is deleted.
     """
     if not schema_ids(io, target):
         _delete_copies(io, source, target)

@@ -168,7 +168,9 @@ class SchemaFiles:
             raise TableExistsError(f"Table {table.identifier} already exists.")
 
     def has_schemas(self, identifier: Identifier, path: str) -> bool:
-        """Return whether a path has schemas. Raises `StorageError` if not, and a dropped table has left versions."""
+        """Return whether a path has schemas. Raises `StorageError` if it has no schemas, but files of a dropped table's
+        versions.
+        """
         has_schemas, leftovers = _schemas_and_leftovers(self.io, path)
         return has_schemas or self._is_made_meanwhile(identifier, path, leftovers)
 
@@ -403,7 +405,9 @@ class SchemaFiles:
         elif is_materialized_table(schema.options):
             check_definition(str(identifier), schema.options)
         elif kind != "table":
-            raise UnsupportedFeatureError(f"Table {identifier}: option 'type' = {kind!r} is not supported yet.")
+            raise UnsupportedFeatureError(
+                f"Table {identifier}: option 'type' = {kind!r} is not supported yet. Leave it out."
+            )
         check_no_secrets(str(identifier), schema.options)
         self._check_allowed(identifier, TableOptions(schema.options))
         if "path" in schema.options and not self.own_paths and not is_object:
@@ -448,7 +452,7 @@ def _schemas_and_leftovers(io: FileIO, path: str) -> tuple[bool, Sequence[str]]:
 
 
 def _version_folder(path: str, file: str) -> str | None:
-    """Return the folder of `_DROPPED` in a table's folder that has a file, or None if it has another place or name."""
+    """Return the folder of `_DROPPED` in a table's folder that has a file, or None if the file is in none of them."""
     folder, _, name = file.removeprefix(f"{path}/").partition("/")
     return folder if folder in _DROPPED and name.startswith(f"{folder}-") else None
 
@@ -516,7 +520,7 @@ def publish_schema(table: Table, publisher: Publisher | None = None) -> bool:
 def _check_changes(identifier: Identifier, schema: TableSchema, changes: Sequence[SchemaChange]) -> None:
     """Check changes of a format or object table.
 
-    It has the columns of its files, so only its options and comment can change.
+    The files define the columns of such a table, so only its options and comment can change.
     """
     kind = next((k for k, is_it in _OF_FILES.items() if is_it(schema.options)), None)
     if kind is not None and not keep_columns(changes):

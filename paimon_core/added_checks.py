@@ -32,7 +32,7 @@ def add_enforced(
 ) -> None:
     """Add an enforced CHECK constraint, the option that `change` sets. `load` loads the table with its latest schema,
     `alter` changes the schema, and `check_rows` raises an error if a row of the latest version violates the constraint;
-    the table then has no constraint.
+    the table then stays without the constraint.
 
     Raises `UnsupportedFeatureError` if queries do not return all rows, `NoPrivilegeError` if the catalog shows its user
     a part of them.

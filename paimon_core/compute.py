@@ -49,7 +49,7 @@ def take(rows: Any, positions: Any) -> Any:
 
 
 def kept(rows: Any, mask: Any) -> Any:
-    """Return the values of a column, or the rows of a table or batch, where a mask is true; NULL is not."""
+    """Return the values of a column, or the rows of a table or batch, for which a mask is true. NULL is not true."""
     return call_function("filter", [rows, mask], FilterOptions("drop"))
 
 

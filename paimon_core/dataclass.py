@@ -64,8 +64,9 @@ def _is_usual(cls: type, options: dict[str, bool]) -> bool:
 
 
 def _frozen(cls: type, options: dict[str, bool]) -> type:
-    """Return the class with the members of a frozen dataclass; with slots it is another class, as `__slots__` are read
-    when a class is made."""
+    """Return the class with the members of a frozen dataclass. With slots, it is a new class, because Python reads
+    `__slots__` only when it creates a class.
+    """
     annotations = vars(cls).get("__annotations__", {})
     names = [n for n, a in annotations.items() if not a.startswith(_NOT_FIELDS)]
     given = {n: vars(cls)[n] for n in names if n in vars(cls)}

@@ -102,7 +102,7 @@ class Job(Generic[TaskT, ResultT]):
         return [self.task.encode(t) for t in self.tasks]
 
     def undone_by(self, undo: Callable[[ResultT], object]) -> Job[TaskT, ResultT]:
-        """Return the job with `undo`. If a task fails, it is called with the result of each task that has ended."""
+        """Return the job with `undo`. If a task fails, `undo` is called with the result of each task that has ended."""
         return replace(self, undo=undo)
 
     @property
@@ -110,7 +110,9 @@ class Job(Generic[TaskT, ResultT]):
         return TextMeasure(self.measure.of, self.task)
 
     def shown(self, known: Callable[[], int] | None = None) -> AbstractContextManager[Phase]:
-        """Show the job during the block; `known` returns how much is done, else the phase counts it."""
+        """Show the job's progress during the block. `known` returns how much is done; without it, the finished tasks
+        are counted.
+        """
         return phase(self.description, self.measure.unit, sum(map(self.measure.of, self.tasks)), known)
 
     def run_here(self) -> list[ResultT]:

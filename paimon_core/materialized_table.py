@@ -1,7 +1,7 @@
 """The extra options of a materialized table: its query, and how fresh its rows must be.
 
-Flink's catalog reads and writes the same options. Flink stores a query with full names. A query that was defined here
-is stored together with its current catalog and database.
+Flink's catalog reads and writes the same options. Flink stores a query with full names. This package stores a query as
+it was written, together with the current catalog and database.
 
 Source: `MATERIALIZED_TABLE_…` of Paimon's `CoreOptions`, and `FlinkCatalog`.
 """

@@ -52,7 +52,7 @@ class Sample:
 class Metrics:
     """Counters by labels. Safe for threads. A pickled registry becomes the registry of the other process.
 
-    Whatever a registry counts, its `parent` counts, too.
+    The `parent` of a registry counts everything that the registry counts, too.
     """
 
     def __init__(self, parent: Metrics | None = None) -> None:

@@ -30,7 +30,9 @@ _WIDTH = 100  # characters of a line
 
 @dataclass(frozen=True, slots=True)
 class PhaseProgress:
-    """The state of a phase: `done` of its `count` units, such as files, after some seconds. A count of 0 is unknown."""
+    """The state of a phase: `done` of its `count` units, such as files, are complete after `seconds`. A count of 0
+    means unknown.
+    """
 
     description: str
     done: int
@@ -70,7 +72,9 @@ class ProgressListener(Protocol):
 
 @dataclass(eq=False, slots=True)
 class Phase:
-    """A part of some work. `known` returns how many units are done, from any thread; None: `add` counts them."""
+    """A part of some work. `known` returns how many units are done, and may be called from any thread. Without it,
+    `add` counts them.
+    """
 
     description: str
     unit: str
@@ -175,7 +179,7 @@ def opened(made: Phase) -> Iterator[Phase]:
 
 
 def advance(unit: str, number: int = 1) -> None:
-    """Count units of the phase around this call, if it counts in this unit."""
+    """Count units of the phase around this call, if the phase counts in the same unit."""
     around = _inner.get()
     if around is not None and around.unit == unit:
         around.add(number)

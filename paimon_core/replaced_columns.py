@@ -2,8 +2,8 @@
 
 A column that is dropped and added again has another id, so old files have no values of it. A commit checks the columns
 before it is published (`commit/same_table.py`). The change may come between that check and the publish. So an empty
-snapshot is committed after the change: it takes the number of such a commit, which then tries again, or comes after it.
-Its rows are reported.
+snapshot is committed after the change. Either it takes the number of such a commit, which must then try again and fails
+the check. Or it comes after that commit, and the rows of the commit are reported.
 """
 
 from __future__ import annotations

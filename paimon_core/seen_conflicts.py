@@ -1,7 +1,7 @@
 """The commits of this process that failed because of a conflict, by table and by the version that they conflicted with.
 
-A failed commit leaves no trace in its table. Pictures of commits show these counts. They are in memory only, and end
-with the process.
+A failed commit leaves no trace in its table. Pictures of commits show these counts. They exist in memory only, until
+the process ends.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The columns that scans of this process compared with values, by table, and the files that the scans still read.
 
-Advice about file indexes uses them. They are in memory only, and end with the process. They have no values of filters.
+Advice about file indexes uses these counts. They exist in memory only, until the process ends, and do not contain the
+values in filters.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ _MOST_COLUMNS = 1000
 
 @dataclass(frozen=True, slots=True)
 class SeenFilter:
-    """The scans with `column = value` or `column IN (…)`: how many they were, the files that they found in the
-    partitions, and the files that they read of them.
+    """The scans with `column = value` or `column IN (…)`: their number, the files that they found in the partitions,
+    and how many of these files they read.
     """
 
     column: str

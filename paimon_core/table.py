@@ -322,7 +322,7 @@ class Table:
         return TableOptions(own)[option]
 
     def check_not_made(self, info: CommitInfo) -> None:
-        """Check that a commit that is made once was not made. Call this early, before much work is done.
+        """Check early, before much work is done, that a commit that is made once was not made before.
 
         Raises the errors of `once.check_not_made`, and `CommitConflictError` if the table was dropped since it was
         loaded.

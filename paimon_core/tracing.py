@@ -83,8 +83,8 @@ class RunningSpan:
 
 
 class RunningSpans:
-    """Spans that have begun, by key. Threads may begin and end them: of a key, one span at a time. If more than `most`
-    run, the oldest ends as lost.
+    """Spans that have begun, by key. Any thread may begin and end them, but a key has only one span at a time. If more
+    than `most` spans run, the oldest one is ended and marked as lost.
     """
 
     def __init__(self, most: int) -> None:

@@ -178,8 +178,8 @@ def prepare(context: SparkContext) -> Jvm:
 
 def doctor(spark: SparkSession | None = None) -> Diagnosis:
     """Check which Spark internals a session's Spark has. The result lists each hook, its variant in use, and the
-    features that do not work. A small job finds what does not fit in the Python of the executors. The text of the
-    result is a report. Without a session, check the active one, or start a new one on this machine and stop it.
+    features that do not work. A small job checks the Python of the executors. The text of the result is a report.
+    Without a session, check the active one, or start a new one on this machine and stop it.
     """
     found = spark or SparkSession.getActiveSession()
     if found is not None:

@@ -24,8 +24,9 @@ from paimon_sql.procedures.registry import DryRunRows, ProcedureContext, Rows, p
 def compact_chain_table(
     context: ProcedureContext, table: str, partition: str, overwrite: bool | None = None, dry_run: bool = False
 ) -> Rows:
-    """Make a partition (`date="20250811"`) a full one: merge the latest full partition before it with the changes since
-    then, and write the result to the branch of full partitions. With `overwrite`, replace an existing full partition.
+    """Make a full partition out of a partition with changes (`date="20250811"`): merge the latest earlier full
+    partition with the changes since then, and write the result to the branch of full partitions. With `overwrite`,
+    replace an existing full partition.
 
     The result is false if the full partition existed already, or if there are no changes. With `dry_run` nothing
     changes: the result has the files that would be merged.

@@ -45,7 +45,8 @@ from paimon_sql.procedures.registry import (
 )
 
 _FORMATS = ("parquet", "orc", "avro")
-_FIXED = (BUCKET.key, "path")  # always as in the source: its files are in its buckets
+# a clone keeps these values of the source, because it takes over the files of its buckets
+_FIXED = (BUCKET.key, "path")
 
 
 @procedure(result="string")
@@ -201,8 +202,8 @@ def _names(text: str | None) -> frozenset[str]:
 def _chosen(
     pairs: list[tuple[Identifier, Identifier]], included: frozenset[str], excluded: frozenset[str], *, is_one: bool
 ) -> list[tuple[Identifier, Identifier]]:
-    """Return the pairs that the call selects. `is_one`: it names one table. Raises `InvalidOptionError`,
-    `TableNotFoundError`.
+    """Return the pairs of a table to clone and its new name. `is_one`: the call names one table. Raises
+    `InvalidOptionError`, `TableNotFoundError`.
     """
     if is_one and (included or excluded):
         raise InvalidOptionError(
@@ -287,8 +288,8 @@ def planned_copy(
 
 
 def _check_new(catalog: SupportsDatabases, identifier: Identifier, *, with_rows: bool) -> None:
-    """Raise the error that `create_alike` would raise for the name of a table, and for the rights of the catalog's
-    user: on the database, which may not exist, and on the table if it gets rows.
+    """Raise the errors that `create_alike` would raise: for the name of the new table, and for missing rights of the
+    catalog's user, on the database (which may not exist yet) and, if the table gets rows, on the table.
     """
     check_is_table(identifier)
     exists = catalog.database_exists(identifier.database)
@@ -335,6 +336,6 @@ def _replace(context: ProcedureContext, source: Table, target: Table, which: Par
 def _check_replaces(source: Table, target: Table) -> None:
     """Raise the error for a table that cannot replace partitions of another one."""
     if source.store.root == target.store.root:
-        raise InvalidOptionError(f"Table {source.name} cannot be copied into itself.")
+        raise InvalidOptionError(f"Table {source.name} cannot be copied into itself. Name another target.")
     target.check_writable()
     check_takes_files(source.store, target.store)

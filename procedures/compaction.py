@@ -170,10 +170,10 @@ def compact(
     satisfy `where` (`dt > '2024-01-01'`), or partitions without new files for `partition_idle_time` (`1 d`).
 
     `compact_strategy` is `full` (all files become one sorted run, or few files) or `minor` (only as the table's
-    `num-sorted-run.compaction-trigger` and size ratios require). The default is `full`, but `minor` for
-    postponed buckets, which assigns buckets to their rows, and for `clustering.incremental`, which sorts. `options`
-    (`key=value,…`) override the table's options for this call. `buckets` (`0-9,12`) restricts the call to some buckets,
-    for a table of fixed buckets.
+    `num-sorted-run.compaction-trigger` and size ratios require). The default is `full`. It is `minor` for postponed
+    buckets, where a compaction assigns buckets to rows, and for `clustering.incremental`, where a compaction sorts.
+    `options` (`key=value,…`) override the table's options for this call. `buckets` (`0-9,12`) restricts the call to
+    some buckets, for a table of fixed buckets.
 
     In append tables `order_strategy` sorts the rows of the partitions by `order_by` (`a,b`): `order` by one column
     after the other, `zorder` and `hilbert` along a curve through all columns. The result is true.
@@ -372,7 +372,8 @@ def rescale(
     buckets = own if bucket_num is None else int(bucket_num)
     if own < 1 and own != POSTPONED:
         raise UnsupportedFeatureError(
-            f"Table {target.name} cannot be rescaled: 'bucket' = '{own}' is not a fixed number of buckets."
+            f"Table {target.name} cannot be rescaled: 'bucket' = '{own}' is not a fixed number of buckets. "
+            "Name a table with fixed buckets."
         )
     if buckets < 1:
         raise InvalidOptionError(f"bucket_num cannot be {buckets}: use 1 or more.")

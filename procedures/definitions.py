@@ -87,7 +87,9 @@ def alter_view_dialect(
     The result is true.
     """
     if not isinstance(context.catalog, SupportsViews):
-        raise UnsupportedFeatureError(f"View {view!r} cannot be altered: its catalog does not support views.")
+        raise UnsupportedFeatureError(
+            f"View {view!r} cannot be altered: its catalog does not support views. Use a catalog that does."
+        )
     if action not in _ACTIONS:
         raise InvalidOptionError(f"action cannot be {action!r}: use one of {', '.join(_ACTIONS)}.")
     text = given(query)
@@ -102,7 +104,9 @@ def alter_view_dialect(
 def _functions(context: ProcedureContext, function: str) -> SupportsFunctions:
     if isinstance(context.catalog, SupportsFunctions):
         return context.catalog
-    raise UnsupportedFeatureError(f"Function {function!r} cannot be used: its catalog does not support functions.")
+    raise UnsupportedFeatureError(
+        f"Function {function!r} cannot be used: its catalog does not support functions. Use a catalog that does."
+    )
 
 
 def _json(argument: str, text: str) -> Any:

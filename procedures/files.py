@@ -211,8 +211,8 @@ def _location(context: ProcedureContext, target: str) -> str:
 
 
 def _older_than(store: TableStore, text: str | None, moment: int | None, *, dry: bool) -> int:
-    """Return the time (epoch milliseconds) before which files are old: `moment`, which `text` spells, or a day ago by
-    the storage's clock.
+    """Return the time (epoch milliseconds) before which files count as old. It is `moment` if the call gave a `text`,
+    and a day ago by the storage's clock otherwise.
     """
     now = _now(store, dry=dry)
     if moment is None:
@@ -231,7 +231,7 @@ def _now(store: TableStore, *, dry: bool) -> int:
     except StorageError:
         if not dry:
             raise
-        return now_millis()  # a reader that must not write can still count files
+        return now_millis()  # the user may not write to the storage, but a dry run only counts files
 
 
 def _tables(context: ProcedureContext, name: str) -> list[Identifier]:

@@ -59,8 +59,8 @@ def drop_partition(context: ProcedureContext, table: str, partitions: str, dry_r
 
 
 def _folders(table: Table, spec: dict[str, str], zone: tzinfo | None) -> dict[str, str]:
-    """Return values as the names of folders spell them. A text that is not a value of its column already has that
-    spelling.
+    """Return values in the spelling of folder names. A text that is not a value of its column's type is taken for such
+    a spelling.
     """
     fields, spelled = table.schema.field_by_name, dict[str, str]()
     for name, text in spec.items():

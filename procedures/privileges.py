@@ -18,7 +18,9 @@ def init_file_based_privilege(context: ProcedureContext, root_password: str) -> 
     Catalogs that are opened later require the options `user` and `password`; open catalogs continue to work.
     """
     if isinstance(context.catalog, PrivilegedCatalog):
-        raise InvalidOptionError("The catalog's warehouse has users already.")
+        raise InvalidOptionError(
+            "The catalog's warehouse has users already. Open the catalog with the options 'user' and 'password'."
+        )
     accounts_of(context.catalog).initialize(root_password)
     return [("Privilege system is successfully enabled. Please drop and re-create the catalog.",)]
 
@@ -37,7 +39,7 @@ def create_privileged_user(context: ProcedureContext, username: str, password: s
 def drop_privileged_user(context: ProcedureContext, username: str) -> Rows:
     """Drop a user and all privileges of it. Needs ADMIN.
 
-    Catalogs that the user has open are refused from their next statement on.
+    Catalogs that this user has open are refused access from their next statement on.
     """
     _administered(context).accounts.drop_user(username)
     return [(f"User {username} is dropped.",)]

@@ -147,7 +147,8 @@ class ProcedureContext:
         catalog = self.other_catalog(str(name_of_catalog))
         if catalog is None:
             raise InvalidNameError(
-                f"{name!r} cannot be found: {name_of_catalog!r} is not a Paimon catalog of this session."
+                f"{name!r} cannot be found: {name_of_catalog!r} is not a Paimon catalog of this session. "
+                "Name a Paimon catalog."
             )
         return catalog, identifier
 

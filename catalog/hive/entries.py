@@ -244,7 +244,8 @@ def check_kept(identifier: Identifier, schema: TableSchema, settings: HiveSettin
             )
     if tag_column(schema) and schema.partition_keys:
         raise InvalidOptionError(
-            f"Table {identifier} is partitioned and cannot have '{TAG_PARTITION}', which makes each tag a partition."
+            f"Table {identifier} is partitioned and cannot have '{TAG_PARTITION}', which makes each tag a partition. "
+            "Leave one of the two out."
         )
 
 

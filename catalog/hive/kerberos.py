@@ -23,7 +23,9 @@ _MOST_RECEIVED = 2**24 - 1  # the largest number in three bytes
 
 
 class Unauthenticated(Exception):
-    """A metastore and this process do not trust each other. The metastore at another address may have the right key."""
+    """A metastore and this process do not trust each other. Another address may still work: its metastore may have the
+    right key.
+    """
 
 
 class ProtectedTransport(TTransport.TTransportBase):  # type: ignore[misc]

@@ -3,7 +3,7 @@
 The metastore keeps a queue: a lock that it cannot grant yet waits there under its number. Java's locks lack three
 things: the holder renews its lock (`heartbeat`) for as long as its process runs; `check` calls the metastore once more
 before a write that nothing else guards; and waiters release a lock without signs of life, whether or not the
-metastore's own clean-up runs. Our locks contain the time after which that happens; for other locks it is
+metastore's own clean-up runs. Our locks contain the time after which waiters release them; for other locks this time is
 `hive.txn.timeout`. If a holder is proven to have died on this machine, waiters release its lock at once: our locks also
 name the holder's mark.
 

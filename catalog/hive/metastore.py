@@ -113,7 +113,7 @@ class Metastore:
         return list(self.read("get_all_tables", database))
 
     def tables_of_type(self, database: str, kind: str) -> list[str]:
-        """Return the names of the tables that have a type of Hive, such as VIRTUAL_VIEW."""
+        """Return the names of the tables of one of Hive's types, such as VIRTUAL_VIEW."""
         return list(self.read("get_tables_by_type", database, "*", kind))
 
     def tables_with(self, database: str, key: str, value: str) -> list[str] | None:

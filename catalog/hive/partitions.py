@@ -68,7 +68,7 @@ class PartitionSync:
                 if len(values) != len(keys):
                     raise InvalidDataError(
                         f"A partition of table {name} has the values {values}, which do not fit its partition "
-                        f"columns {keys}."
+                        f"columns {keys}. Drop it in Hive."
                     )
                 if location != _location(store, dict(zip(keys, values, strict=True))):
                     found[values] = location

@@ -197,8 +197,8 @@ class EntryRegistry(KeptRegistry):
         around = [self.warehouse.folder, self.warehouse.location(entry.identifier.database)]
         if any(f"{folder}/".startswith(f"{path}/") for folder in around) or path.count("/") < 2:
             raise StorageError(
-                f"Table {entry.identifier} is not dropped: in the metastore its files are in {path}, and this "
-                "folder contains other folders, too. Correct the table's location in the metastore."
+                f"Table {entry.identifier} is not dropped: by the metastore, its folder is {path}, and this folder "
+                "also contains folders of databases or other tables. Correct the table's location in the metastore."
             )
         if schema_ids(io, path):
             self._files(path).drop(path)

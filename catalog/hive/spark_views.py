@@ -72,7 +72,7 @@ def spark_view(name: str, query: str, parameters: Mapping[str, str], comment: st
         catalog=place[0] if place and place[0] != _SESSION_CATALOG else None,
         namespace=tuple(place[1:]) if place else None,
         settings={
-            SPARK_MODE: mode if mode == _STRICT else _COMPENSATING,  # it follows its tables as far as it is let
+            SPARK_MODE: mode if mode == _STRICT else _COMPENSATING,  # the view follows changes of its tables
             SPARK_CONFIGS: json.dumps(settings),
             SPARK_COLUMNS: json.dumps(columns),
         },

@@ -80,9 +80,10 @@ def finish_move(io: FileIO, metastore: Metastore, entry: Entry) -> None:
 
 
 def table_moved_from(metastore: Metastore, path: str) -> Entry | None:
-    """Return the table with a folder that must still move away from a path, or None.
+    """Return the renamed table that still has its folder at a path, or None.
 
-    This searches all databases, so call it only if nothing else explains a folder."""
+    This searches all databases, so call it only if nothing else explains a folder.
+    """
     for database in metastore.databases():
         names = metastore.tables(database)
         for table in metastore.each_table(database, names):

@@ -61,7 +61,8 @@ def check_view_kept(identifier: Identifier, view: View) -> None:
         if len(key) > LONGEST_KEY:
             raise InvalidOptionError(
                 f"The key {key[:40]!r}… of view {identifier} is longer than the {LONGEST_KEY} characters that the "
-                "metastore keeps."
+                "metastore keeps. "
+                "Shorten it."
             )
         if key in _TAKEN:
             raise InvalidOptionError(
@@ -126,8 +127,9 @@ def _defined(table: Any, view: View, *, zones: bool) -> Any:
 def _definition(view: View) -> str:
     """Return the parts of a view that its entry lacks, as JSON.
 
-    The JSON is ASCII, which every database can store. The query could fill the parameter, so the JSON has only its
-    digest. A dialect with the same text as the query is null."""
+    The JSON is ASCII, which every database can store. A long query could exceed the length of a parameter, so the JSON
+    has only the query's digest. A dialect with the same text as the query is null.
+    """
     node = view_json(replace(view, comment=None, options={}))
     dialects = {name: None if text == view.query else text for name, text in view.dialects.items()}
     return json.dumps({**node, "query": _digest(view.query), "dialects": dialects})

@@ -63,8 +63,8 @@ class Database:
         check_driver(settings)
 
     def look_up(self, act: Callable[[Connection], _T]) -> _T:
-        """Return the result of statements that only read. They change nothing: a database without any of the catalog's
-        tables is read as an empty catalog, and stays as it is.
+        """Return the result of statements that only read. A database without any of the catalog's tables is read as an
+        empty catalog; no table is created in it.
 
         Raises `StorageError`, `StorageRefusedError`.
         """

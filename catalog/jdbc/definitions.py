@@ -30,7 +30,7 @@ from paimon_sql.catalog.view import View
 class JdbcDefinitions(Definitions[T]):
     """The definitions of one kind in rows; see `Definitions`.
 
-    Each change is one transaction. If two processes create one name, the row decides which of them does.
+    Each change is one transaction. If two processes create one name, the database lets only one of them insert the row.
     `check_database` raises for a database that does not exist.
     """
 
@@ -122,7 +122,7 @@ class JdbcDefinitions(Definitions[T]):
         self.kind.check(identifier)
 
     def _locked(self, *names: Identifier) -> AbstractContextManager[None]:
-        """Hold the locks of names, if tables can have them, too."""
+        """Hold the locks of names, if this kind of definition shares its names with tables."""
         return nullcontext()
 
     def _check_new(self, connection: Connection, key: str, identifier: Identifier) -> None:

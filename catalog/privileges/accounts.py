@@ -2,8 +2,8 @@
 
 A password is stored as its SHA-256 without salt, as in Java: anyone with read access to the warehouse can try
 passwords. If an object is dropped or a grant is revoked, Java deletes the grants of all objects with names that start
-with the object's name: `db.t` also takes `db.t2`. This package deletes only the grants of the object and of the objects
-in it.
+with the object's name: a drop of `db.t` also deletes the grants on `db.t2`. This package deletes only the grants of the
+object and of the objects in it.
 
 Source: `FileBasedPrivilegeManager` of Paimon 2.0.
 """
@@ -99,7 +99,10 @@ class Accounts:
     def initialize(self, root_password: str) -> None:
         """Create both tables, with the users `root` and `anonymous`. Raises `AlreadyExistsError`."""
         if self.enabled():
-            raise AlreadyExistsError(f"The warehouse {self.warehouse} has users already.")
+            raise AlreadyExistsError(
+                f"The warehouse {self.warehouse} has users already. "
+                "Open the catalog with the options 'user' and 'password'."
+            )
         users = [(ROOT, _sha256(root_password)), (ANONYMOUS, _sha256(ANONYMOUS))]
         if not publish_schema(self._table(_USERS, _schema(_USERS))) and self._rows(_USERS):
             raise AlreadyExistsError(
@@ -126,7 +129,7 @@ class Accounts:
     def create_user(self, user: str, password: str) -> None:
         """Create a user. Raises `AlreadyExistsError`, and `InvalidOptionError` for an empty name."""
         if not user:
-            raise InvalidOptionError("A user needs a name.")
+            raise InvalidOptionError("A user needs a name. Pass username.")
         if self._exists(user):
             raise AlreadyExistsError(f"User {user} already exists.")
         self._write(_USERS, [(user, _sha256(password))])
@@ -198,7 +201,10 @@ class Accounts:
         path = f"{self.warehouse}/{name}"
         found = schema or latest_schema(self.io, path)
         if found is None:
-            raise NotFoundError(f"The warehouse {self.warehouse} has lost the table of its users, {path}.")
+            raise NotFoundError(
+                f"The warehouse {self.warehouse} has lost the table of its users, {path}. "
+                "Restore its folder from a backup."
+            )
         return Table(TableStore.of(self.io, path, found, self.cache))
 
     def _rows(self, name: str) -> list[Row]:

@@ -83,13 +83,15 @@ def oauth_token(address: str, form: Mapping[str, str]) -> str:
     except (urllib3.exceptions.HTTPError, ValueError) as error:
         raise StorageError(f"No token from {address}: it cannot be reached ({type(error).__name__}).") from None
     if status != 200:
-        raise StorageError(f"No token from {address}: it answered with status {status}.")
+        raise StorageError(
+            f"No token from {address}: it answered with status {status}. Check the address and the access keys."
+        )
     try:
         token = json.loads(data)["access_token"]
     except (ValueError, TypeError, KeyError, RecursionError):
         token = None
     if not isinstance(token, str) or not re.fullmatch(r"[!-~]+", token):
-        raise StorageError(f"No token from {address}: its answer does not contain a token.")
+        raise StorageError(f"No token from {address}: its answer does not contain a token. Check the address.")
     return token
 
 
@@ -111,7 +113,10 @@ def _from_service(url: str) -> bytes:
     except (urllib3.exceptions.HTTPError, ValueError) as error:
         raise StorageError(f"The key of DLF cannot be read from {url}: {type(error).__name__}.") from None
     if status != 200:
-        raise StorageError(f"The key of DLF cannot be read from {url}: it answered with status {status}.")
+        raise StorageError(
+            f"The key of DLF cannot be read from {url}: it answered with status {status}. "
+            "Check the address and the role."
+        )
     return data
 
 

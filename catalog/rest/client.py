@@ -116,7 +116,8 @@ class RestClient:
             return decode(node)
         except (TypeError, ValueError, UnreadableFileError) as error:
             raise StorageError(
-                f"The catalog {self.settings.uri} returned an invalid answer to {path}: {_shown(str(error))}."
+                f"The catalog {self.settings.uri} returned an invalid answer to {path}: {_shown(str(error))}. "
+                "Check that 'uri' is the address of a REST catalog."
             ) from error
 
     def _call(

@@ -123,8 +123,8 @@ def _changed(server: IcebergServer, there: Node, here: Node) -> bool | None:
 def _registered(server: IcebergServer, store: TableStore, metadata: str, here: Node, *, is_there: bool) -> bool:
     """Register metadata. If `is_there`, drop the present table at the server first.
 
-    Return False if another writer was faster, or if the answer is lost. Registration is also tried before the table is
-    dropped: if a server can register tables, it then answers that the name is taken.
+    Return False if another writer was faster, or if the answer is lost. Try to register before the drop, too: a server
+    that can register tables then answers that the name is taken. Only then is the table dropped.
     """
     folder, _, name = metadata.rpartition("/")
     path = f"{folder}/rest-register-{name.partition('.')[0]}-{uuid.uuid4()}.metadata.json"  # the name that Java uses

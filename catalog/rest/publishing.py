@@ -67,7 +67,8 @@ class ServerPublisher:
         if error.status == 404:
             raise CommitConflictError(
                 f"Table {self.store.name} was dropped, or dropped and created again, while rows were written to it. "
-                "Nothing was committed."
+                "Nothing was committed. "
+                "Load the table again, then repeat the statement."
             ) from error
         meant: PaimonError = error.as_error()
         raise meant from error

@@ -1,6 +1,6 @@
 """Tables at a server, which has their names and schemas and publishes their snapshots. Files are read and written as in
-other catalogs. A table is opened by one request: its schema is the file of the version that the server names, since
-readers of older versions need those files anyhow.
+other catalogs. A table is opened by one request. The server names the version of its schema, and the schema comes from
+the file of this version: readers of older versions need these files anyhow.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ class ServerVersions:
         return before.id, self._latest()
 
     def _instant(self, snapshot_id: int | None, tag: str | None) -> dict[str, Any]:
-        """Return the target of a rollback. A snapshot that has expired is named by a tag that keeps it."""
+        """Return the target of a rollback. If the snapshot has expired, the target is a tag of it."""
         if tag is None and snapshot_id not in snapshot_ids(self.store):
             tag = next((t.name for t in readable_tags(self.store) if t.snapshot.id == snapshot_id), None)
         return {"type": "snapshot", "snapshotId": snapshot_id} if tag is None else {"type": "tag", "tagName": tag}

@@ -123,7 +123,9 @@ def _field(column: pa.Array, data_type: DataType) -> _Field:
     if isinstance(data_type, TimeType) and data_type.kind is not Kind.TIME:
         return _timestamp_field(column, data_type)
     if not is_stored_inline(data_type):
-        raise InvalidDataError(f"A column of type {data_type} cannot be a bucket key.")
+        raise InvalidDataError(
+            f"A column of type {data_type} cannot be a bucket key. Choose a column without nested values."
+        )
     width = 1 if data_type.kind is Kind.BOOLEAN else column.type.bit_width // 8
     return _Field(fixed_values(column, _UNSIGNED[width]).astype(np.uint64))
 

@@ -1,6 +1,6 @@
 """CHAR values as Spark has them: filled with spaces up to the length of the type, also within nested values.
 
-Files have them with all spaces, with some, or with none: that depends on the writer and on the format.
+The values in a file have all of these spaces, some or none, depending on the writer and the format.
 """
 
 from __future__ import annotations

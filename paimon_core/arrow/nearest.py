@@ -25,7 +25,7 @@ from paimon_core.spec.types import VECTOR_ELEMENTS, CollectionType, DataField, K
 
 SEARCH_SCORE = "__paimon_search_score"
 METRICS = ("l2", "cosine", "inner_product")
-_BLOCK_BYTES = 2**18  # of vectors: they stay in the processor's cache while they are computed with
+_BLOCK_BYTES = 2**18  # bytes of vectors that are compared at once: they stay in the processor's cache
 _MATRIX = 2**20  # scores that are computed at once for several vectors
 Floats = NDArray[np.float32]
 
@@ -77,7 +77,7 @@ class VectorQuery:
         except (TypeError, ValueError, OverflowError) as e:
             raise InvalidOptionError(f"The vector to search for must be a list of finite numbers ({e}).") from e
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-            raise InvalidOptionError("The vector to search for must be a list of finite numbers.")
+            raise InvalidOptionError("The vector to search for must be a list of finite numbers. Correct it.")
         if isinstance(found, VectorType) and len(values) != found.length:
             raise InvalidOptionError(
                 f"The vector to search for has {len(values)} elements, but the vectors of column {field.name!r} have "

@@ -44,8 +44,8 @@ def null_value(column: str, *, is_key: bool = False) -> NullValueError:
 
 
 def null_part(column: pa.Array, wanted: pa.DataType) -> str | None:
-    """Return the path below a column of a part that `wanted` requires, and that a value of the column lacks. Return
-    None if no value lacks a part. Keys of maps are never NULL.
+    """Return the path of a part that `wanted` requires and that a value of the column lacks, from the column down.
+    Return None if no value lacks a part. Keys of maps are never NULL.
     """
     if column.type.id != wanted.id or not has_required_parts(wanted):
         return None

@@ -46,7 +46,9 @@ _LONG_DIGITS, _MOST_DIGITS = 18, 38
 
 @dataclass(frozen=True, slots=True)
 class ShapeLimits:
-    """The most columns of all shapes, the most levels, and the least share of the values that have a field."""
+    """Limits of inferred shapes: the most columns of all shapes together, the most levels, and the share of the values
+    that must have a field to give it a column.
+    """
 
     width: int = 300
     depth: int = 50
@@ -93,7 +95,9 @@ class _Keys:
         return _Keys(encoded.dictionary, numbers, np.concatenate([[0], np.cumsum(counts)]), max(least, 1))
 
     def seen(self, at: ValuePlaces, owner: Numbers, depth: int) -> DataType | None:
-        """Return the type that all values have, VARIANT for none, and None if all are VARIANT nulls."""
+        """Return the type that all values have. Return VARIANT if they have different types, None if all are VARIANT
+        nulls.
+        """
         known = at.types != NULL
         at, owner = at.chosen(known), owner[known]
         if not len(at):
@@ -135,7 +139,8 @@ class _Keys:
         members = variant_places.arrays(at)
         known = members.places.types != NULL
         array = np.repeat(np.arange(len(at)), members.counts)
-        if (np.bincount(array, known, len(at)) == 0).any():  # Java takes an array without values as one of VARIANTs
+        # Java treats an array without values as an array of VARIANTs
+        if (np.bincount(array, known, len(at)) == 0).any():
             return CollectionType(Kind.ARRAY, element=VARIANT)
         element = self.seen(members.places, np.repeat(owner, members.counts), depth - 1) or VARIANT
         return CollectionType(Kind.ARRAY, element=element)

@@ -1,9 +1,8 @@
 """Shred VARIANTs: give parts of values their own columns. `shredded_variants` puts such values together again.
 
-A shape names the parts with columns: a ROW for objects, an ARRAY for arrays, a type for a value, VARIANT for none.
-A part of another type than its shape, a text that is not UTF-8, and a field that the shape does not name, stay in
-`value`. Whole numbers and
-DECIMALs become one another, if no digit is lost, as Java's do.
+A shape names the parts with columns: a ROW for objects, an ARRAY for arrays, a type for a value, VARIANT for none. A
+part of another type than its shape, a text that is not UTF-8, and a field that the shape does not name, stay in
+`value`. As in Java, whole numbers and DECIMALs are converted to each other if no digit is lost.
 
 Like reassembly, shredding takes a level of the shape at a time, for all rows at once. `_part` gets the places of the
 values of a level (`variant_places`), and the row of each; it returns a column of `value` and a column of `typed_value`.
@@ -45,7 +44,7 @@ _WHOLE = {
     Kind.BIGINT: (np.int64, _MOST),
 }
 _FLOATS = {Kind.FLOAT: (variant.FLOAT, "<f4"), Kind.DOUBLE: (variant.DOUBLE, "<f8")}
-# Bytes of UTF-8; RE2 takes a byte as a character. Source: Unicode, "Well-Formed UTF-8 Byte Sequences".
+# Bytes of UTF-8; RE2 treats each byte as a character. Source: Unicode, "Well-Formed UTF-8 Byte Sequences".
 _UTF8 = (
     r"\A(?:[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
     r"|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2})*\z"

@@ -168,8 +168,8 @@ def _overwrite(
 
 
 def _upgraded(store: TableStore, entries: tuple[ManifestEntry, ...]) -> tuple[ManifestEntry, ...]:
-    """Put the new files on the last level in buckets without common keys, because a compaction would have nothing to
-    merge there.
+    """Put the new files of a bucket on the last level if no other file there has their keys: a compaction would have
+    nothing to merge.
     """
     options, keyed = store.options, store.has_primary_key and not store.options[PK_CLUSTERING_OVERRIDE]
     if not keyed or not options[OVERWRITE_UPGRADE] or any(e.file.level > 0 or e.bucket < 0 for e in entries):

@@ -109,8 +109,8 @@ def commit(
     is dropped.
 
     Raises `CommitConflictError`, `UnsupportedFeatureError` or `StorageError` if nothing is visible: the caller may
-    delete the files. Raises `AlreadyCommittedError` likewise, for a commit that is made once and was made before.
-    Raises `CommitUnknownError` if the caller must keep the files.
+    delete the files. Raises `AlreadyCommittedError` for a commit that is made once (`once`) and was made before;
+    nothing new is visible then, either. Raises `CommitUnknownError` if the caller must keep the files.
     """
     check_writable(store)
     made: Snapshot | None = None
@@ -142,7 +142,7 @@ def commit(
         store.metrics.add(BUCKETS_COMPACTED, sum(bool(m.compact_before) for m in messages))
     if guard is not None and made is None:
         guard.made(None)
-    if overwrite is not None:  # a changelog does not say which rows an overwrite replaced
+    if overwrite is not None:  # a changelog does not show which rows an overwrite replaced
         _delete_files(store, [(m, f) for m in messages for f in m.new_changelog])
     warning = None if made is None else clock_warning(store.name, made, now_millis())
     if warning is not None:
@@ -172,8 +172,8 @@ def compact_manifests(store: TableStore, info: CommitInfo, publisher: Publisher)
 def reassign_row_ids(
     store: TableStore, partitions: PartitionFilter, info: CommitInfo, publisher: Publisher
 ) -> tuple[Snapshot, Renumbering] | None:
-    """Give the rows of partitions consecutive new ids where their ids have gaps, in a snapshot of the same rows. Return
-    None if no partition has gaps. Raises the same errors as `commit`, and the errors of `find_renumbering`.
+    """Give the rows of partitions with gaps in their row ids consecutive new ids, in a snapshot of the same rows.
+    Return None if no partition has gaps. Raises the same errors as `commit`, and the errors of `find_renumbering`.
     """
     check_writable(store)
     check_renumbers(store)
@@ -405,7 +405,7 @@ def _landed(store: TableStore, attempts: _Attempts, outcome: PublishOutcome | No
     is_based = looks.is_base_there if draft is last else partial(is_there, store, draft.base)
     if not withdrawn(store, draft.base, draft.snapshot, is_based):
         return draft.snapshot
-    if several:  # another of them may be part of it
+    if several:  # another open draft may be part of the history
         raise _unknown(store, [draft.snapshot])
     return None
 
@@ -438,7 +438,7 @@ def _is_invisible(store: TableStore, draft: Draft) -> bool:
     """Return whether a draft is certainly not visible."""
     try:
         if not store.io.exists(store.paths.snapshot(draft.snapshot.id)):
-            return True  # also if a file has the name of the folder, which the next line cannot read
+            return True  # this also holds if a file is in place of the folder, which `find_snapshot` could not read
         found = find_snapshot(store, draft.snapshot.id)
     except (StorageError, UnreadableFileError):
         return False

@@ -42,7 +42,7 @@ from paimon_core.store.table_store import TableStore
 
 
 class Once(enum.Enum):
-    """The kinds of commits that are made once. They differ in the meaning of a table without an earlier commit of the
+    """The kinds of commits that are made once. The kind decides what follows if a table has no earlier commit of the
     same user; see `commit/once.py`.
     """
 

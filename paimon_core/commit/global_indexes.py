@@ -78,7 +78,8 @@ def indexes_of_removed_rows(
 def global_index_conflict(attempt: Attempt) -> Conflict | None:
     """Find new index files with rows that already have an index, do not exist, or were updated since `rows_base`.
 
-    `rows_base` is the snapshot that the index was made of."""
+    `rows_base` is the snapshot with the rows that the index was made from.
+    """
     delta, base = attempt.index_entries, attempt.change.rows_base
     added = [(e, m) for e in delta if e.kind is FileKind.ADD and (m := e.file.global_index) is not None]
     added = [(e, m) for e, m in added if m.source_meta is None]

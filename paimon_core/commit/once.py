@@ -110,7 +110,7 @@ class OnceGuard:
         found, _ = _search(self.store, self.info, last, self.searched)
         if found is not None or last_stream_commit(self.store, self.info.user) != first:
             return False
-        self.searched = last  # what has expired was there before the record
+        self.searched = last  # snapshots that have expired are older than the record
         self.write(made=False)
         return True
 

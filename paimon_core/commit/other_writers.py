@@ -61,8 +61,8 @@ def is_replaced(store: TableStore, ours: Snapshot) -> bool:
 
 
 def find_carried(store: TableStore, replaced: list[Snapshot]) -> Snapshot | None:
-    """Return a replaced snapshot of ours that the next version is nevertheless built on, because its writer had read
-    it.
+    """Return a replaced snapshot of ours that is still part of the next version, because the writer of the next version
+    had read it.
 
     Removes from `replaced` the snapshots that the next version does not contain. Raises `CommitUnknownError` if
     manifests do not show which snapshots it contains.

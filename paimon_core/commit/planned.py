@@ -2,9 +2,9 @@
 
 Sequence numbers of rows with keys continue the numbers of the version that their writer read. A later version can have
 lower numbers: a compaction drops deletes, and with them the highest numbers. If a write was planned on such a later
-version, and a rollback then restores the version before, those deletes are back and would hide the new rows. Columns of
-rows are compared by snapshot numbers in the same way (`range_conflicts.py`), and a rollback makes these numbers free
-again.
+version, and a rollback then restores the version before, those deletes are back and would hide the new rows. Data
+evolution compares the columns of rows by snapshot numbers (`range_conflicts.py`). A rollback makes these numbers free
+again, too.
 
 A commit reads the latest snapshot first, and then the planned one. A rollback removes later snapshots first. So if the
 planned one exists, the whole history up to the latest snapshot existed, too; `withdraw.py` finds a rollback that comes

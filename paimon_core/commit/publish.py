@@ -133,8 +133,8 @@ def create_new(io: FileIO, path: str, data: bytes, check: Callable[[], None] = l
 def create_if_missing(io: FileIO, path: str, data: bytes) -> bool:
     """Create a file, if it makes no difference which writer creates it with this content.
 
-    Return False if the file exists. It may then have been created by this call: on an object store, this is unknown if
-    the file has the same content, because the client repeats a request without an answer.
+    Return False if the file exists. On an object store, this call itself may have created that file: the client repeats
+    a request without an answer, and the repeated request finds the file.
     """
     try:
         return create_new(io, path, data)

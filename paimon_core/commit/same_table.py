@@ -1,5 +1,5 @@
-"""The checks before a publish that the table is still the table that was loaded: neither dropped nor replaced, nor
-with other columns under the same names.
+"""Checks before a publish that the table is still the table that was loaded: it was neither dropped nor replaced, and
+the same column names do not belong to other columns by now.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ def check_table(store: TableStore) -> None:
         same = store.schema.is_version(load_schema(store.io, store.paths.version_root, store.schema.id))
     except SchemaNotFoundError:
         raise CommitConflictError(
-            f"Table {store.name} was dropped while rows were written to it. Nothing was committed."
+            f"Table {store.name} was dropped while rows were written to it. Nothing was committed. "
+            "If it was created again, run the statement again."
         ) from None
     if not same:
         raise CommitConflictError(
@@ -46,8 +47,8 @@ def checked_schema_id(store: TableStore) -> int:
 
 
 def check_columns(store: TableStore, schema_id: int) -> None:
-    """Raise `CommitConflictError` if new rows have a column that the schema in force has dropped and added again. The
-    column has a new id in that schema, so readers would find none of its values in the files.
+    """Raise `CommitConflictError` if the schema in force has dropped and added again a column of the new rows. The
+    column has a new id in that schema, so readers would not find its values in the files.
     """
     if schema_id <= store.schema.id:
         return

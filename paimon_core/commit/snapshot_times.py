@@ -19,8 +19,9 @@ def snapshot_time(latest: Snapshot | None, now: int) -> int:
 
 
 def clock_warning(table: str, made: Snapshot, now: int) -> str | None:
-    """Return the warning that a snapshot made `now` (epoch milliseconds) got a later time, or None if the difference is
-    usual for clocks."""
+    """Return the warning that a snapshot made `now` (epoch milliseconds) got a later time. Return None if the
+    difference is usual between clocks.
+    """
     ahead = made.time_millis - now
     if ahead <= _USUAL_MILLIS:
         return None

@@ -48,7 +48,7 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot, is_base_
         if not deleted and not dropped and not _is_outside(store, base, made):
             return False
     except (StorageError, UnreadableFileError):
-        return False  # it is published, and no sign shows that it should not be
+        return False  # it is published, and nothing shows that it is outside the history
     if continued:
         raise CommitUnknownError(
             f"Table {store.name} was dropped while rows were written to it, and a table of the same name was created. "
@@ -58,7 +58,8 @@ def withdrawn(store: TableStore, base: Snapshot | None, made: Snapshot, is_base_
     _remove(store, made)
     if dropped:
         raise CommitConflictError(
-            f"Table {store.name} was dropped while rows were written to it. Nothing was committed."
+            f"Table {store.name} was dropped while rows were written to it. Nothing was committed. "
+            "If it was created again, run the statement again."
         )
     if deleted:
         raise CommitUnknownError(
@@ -128,7 +129,8 @@ def _is_built_on(store: TableStore, later: int, made: Snapshot, *, is_visible: b
     it."""
     is_next = later == made.id + 1
     if is_visible and not is_next and _is_unmarked(store, made):
-        return False  # expiry marks a snapshot before it removes the next: ours came after the next ones were gone
+        # expiry marks a snapshot before it removes the next one: so ours was published after the next ones were gone
+        return False
     found = find_snapshot(store, later)
     try:
         before = () if found is None else read_manifest_list(store, found.base_manifest_list)
@@ -155,8 +157,8 @@ def _is_unmarked(store: TableStore, made: Snapshot) -> bool:
 
 
 def _is_cut_off(store: TableStore, base: Snapshot, made: Snapshot, number: int) -> bool:
-    """Return whether the history was cut off below `base`: a snapshot exists that `base` was built on or replaced by,
-    but `base` does not.
+    """Return whether the history was cut off below `base`: `base` does not exist, but a snapshot below it or in its
+    place does.
 
     Expiry would have removed the other snapshot first. A snapshot under a number that expiry had freed does not count.
     """
@@ -170,7 +172,9 @@ def _is_cut_off(store: TableStore, base: Snapshot, made: Snapshot, number: int) 
 def _is_older(store: TableStore, number: int, made: Snapshot) -> bool:
     """Return whether a snapshot is older than `made`, by the storage's clock.
 
-    If an expiry sees `made`, it may remove the base of `made`, but it would have removed this older snapshot before."""
+    An expiry may remove the base of `made`, but it removes older snapshots first. So if an older snapshot exists, no
+    expiry removed the base.
+    """
     try:
         then, now = (store.io.status(store.paths.snapshot(n)).modified for n in (number, made.id))
     except FileNotFoundError:

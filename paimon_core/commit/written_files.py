@@ -20,13 +20,15 @@ from paimon_core.store.blob.references import REFERENCES, read_references
 from paimon_core.store.indexes.index_files import index_path
 from paimon_core.store.table_store import TableStore
 
-LONG_WRITE = 600.0  # seconds: sensible clean-ups keep younger files, and few writes must pay for the look-ups
+# seconds: clean-ups usually keep younger files, and few writes take so long that they need the look-ups
+LONG_WRITE = 600.0
 
 
 @dataclass(slots=True)
 class WrittenFiles:
-    """The files that a change adds. At `known` (epoch seconds by this host's clock) all of them existed, or were not
-    yet written."""
+    """The files that a change adds. `known` is the latest time (epoch seconds by this host's clock) at which each of
+    them existed, or was not yet written.
+    """
 
     store: TableStore
     change: CommitChange

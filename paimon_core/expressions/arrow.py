@@ -149,7 +149,9 @@ def _in(column: str, given: tuple[Any, ...], schema: pa.Schema) -> _Truth:
 
 
 def _elements(column: str, given: tuple[Any, ...], schema: pa.Schema) -> _Truth:
-    """Return whether one of the values is an element of an ARRAY; false where SQL does not know."""
+    """Return whether one of the values is an element of an ARRAY, for each row. If SQL would return NULL, the result is
+    false.
+    """
     arrow = schema.field(column).type
     if not pa.types.is_list(arrow):
         raise _NotExpressibleError("elements of another type")

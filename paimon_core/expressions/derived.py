@@ -38,7 +38,7 @@ _FARTHEST = 18 * 3600 * _SECOND  # the largest offset of a zone in Java
 _SKIPPED = 2 * _FARTHEST  # the most that a zone skips: the difference of two offsets
 _EPOCH = date(1970, 1, 1).toordinal()
 _FIRST, _LAST = (date.min.toordinal() - _EPOCH) * _DAY, (date.max.toordinal() + 1 - _EPOCH) * _DAY
-# before this, `date_format` has dates of the Julian calendar if spark.sql.legacy.timeParserPolicy is LEGACY
+# for earlier dates, `date_format` may use the Julian calendar (spark.sql.legacy.timeParserPolicy = LEGACY)
 _GREGORIAN = (date(1582, 10, 17).toordinal() - _EPOCH) * _DAY
 _MANY = 100  # a longer IN becomes a range
 _PARTS = ("year", "month", "day", "hour")
@@ -116,8 +116,8 @@ def derived(predicate: Predicate, made: Sequence[Made]) -> Predicate | None:
 def _of_column(
     made: Sequence[Made], column: str, derive: Callable[[Sequence[Made]], Predicate | None]
 ) -> Predicate | None:
-    """Return the filters that follow from a filter on a column: on each column made from it, and on its year, month,
-    day and hour together.
+    """Return the filters that follow from a filter on a column: filters on each column made from it, and one on its
+    year, month, day and hour together.
     """
     own = [m for m in made if m.source.name == column]
     parts = {m.function.name: m for m in own if m.function.name in _PARTS}
@@ -203,12 +203,14 @@ def _equal(group: Sequence[Made], wall: int) -> Predicate | None:
 
 
 def _is_known(made: Made, wall: int) -> bool:
-    """Return whether a wall clock has one value of a column, whatever the settings of the session that wrote it."""
+    """Return whether a wall clock always has the same value in a generated column, whatever the settings of the writing
+    session.
+    """
     return (_GREGORIAN if made.function.name == "date_format" else _FIRST) <= wall < _LAST
 
 
 def _bound_of_parts(group: Sequence[Made], wall: int, op: Any) -> Predicate | None:
-    """Return the bound of year, then month, then day, then hour, compared one after another."""
+    """Return the filter with a bound on year, month, day and hour together, compared in this order."""
     by_name = {m.function.name: m for m in group}
     parts = []
     for name in _PARTS:

@@ -106,7 +106,7 @@ def conjuncts(predicate: Predicate) -> tuple[Predicate, ...]:
 
 
 def compared_columns(predicate: Predicate) -> frozenset[str]:
-    """Return the columns that have one of some given values in each matching row."""
+    """Return the columns that the predicate limits to given values (by `=` or IN)."""
     parts = conjuncts(predicate)
     return frozenset(p.column for p in parts if isinstance(p, In) or (isinstance(p, Compare) and p.op in ("=", "<=>")))
 

@@ -1,7 +1,7 @@
 """Terms of engines' filters, and the predicates of the core that they become.
 
 An engine states a filter as a tree of terms: columns, literals, and calls, named as Spark names connector predicates.
-Only the engine evaluates a term without a predicate.
+If a term has no predicate, only the engine can evaluate it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class LiteralValue:
-    """A value as Spark's rows store it, a decimal as text. None stands for NULL, and for kinds other than number, text
-    and binary.
+    """A value as Spark's rows store it, a decimal as text. `None` stands for NULL, and for literals that are neither
+    numbers, texts nor binaries.
     """
 
     value: bool | int | float | str | bytes | None

@@ -108,8 +108,8 @@ def found_folders(
 
 
 def placed_elsewhere(store: TableStore) -> Mapping[tuple[str, ...], str]:
-    """Return the folders of the partitions that the table's catalog stores outside of the table's folder, by their
-    values.
+    """Return the folders of partitions that the table's catalog stores outside of the table's folder, each by the
+    partition's values.
     """
     if store.watcher is None or not store.schema.partition_keys:
         return {}

@@ -95,7 +95,7 @@ def read_metadata_file(storage: FileIO, location: str) -> tuple[str, bytes]:
     try:
         return path, storage.read_bytes(path)
     except FileNotFoundError:
-        raise TableNotFoundError(f"There is no Iceberg metadata file {path}.") from None
+        raise TableNotFoundError(f"There is no Iceberg metadata file {path}. Check the path.") from None
 
 
 def _unpacked(data: bytes) -> bytes:

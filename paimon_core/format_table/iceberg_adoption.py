@@ -1,6 +1,6 @@
 """Adopt data files of an Iceberg table as data files of an append table, without rewriting them. Columns keep Iceberg's
-ids, so that readers find them. For readers that find columns by name, a file also gets the version of the schema that
-has the file's names and types.
+ids, so that readers find them. Some readers find columns by name. For them, each file refers to the schema version with
+the file's own names and types.
 """
 
 from __future__ import annotations

@@ -130,9 +130,7 @@ def without(adoption: Adoption, taken: Collection[str]) -> Adoption:
 
 
 def taken_files(store: TableStore) -> frozenset[str]:
-    """Return the identities of the files that a table has adopted, as far as its metadata or its folders still show
-    them.
-    """
+    """Return the identities of the files that a table has adopted, if its metadata or its folders still show them."""
     latest = latest_snapshot(store)
     names = {e.file.file_name for e in live_files(store, latest).values()}
     for snapshot in list_snapshots(store):

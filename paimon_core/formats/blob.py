@@ -75,8 +75,9 @@ class BlobFile:
         return BlobFile(io, path, lengths, offsets)
 
     def for_rows(self, starts: Lengths, counts: Lengths, most: int) -> BlobFile:
-        """Return the file for reads of these runs of rows, one after the other. A request reads neighbouring runs, up
-        to `most` bytes."""
+        """Return a file object for reading these runs of rows, one after the other. One request reads several
+        neighbouring runs, up to `most` bytes.
+        """
         ends = np.append(self.offsets, self.offsets[-1:] + np.maximum(self.lengths[-1:], 0))
         return replace(self, ahead=_ReadAhead(self.offsets[starts], ends[starts + counts], most))
 

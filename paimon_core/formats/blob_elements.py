@@ -89,8 +89,9 @@ def encoded(column: pa.Array, parts: pa.Array) -> pa.Array:
 def located(kind: pa.DataType, source: Source, starts: Numbers, sizes: Numbers, most: int = 2**31) -> Elements:
     """Return the elements of arrays or maps of a type, which are at `starts` of a source. Raises `ValueError`.
 
-    An element that is NULL has one byte there, and many in memory. So values with more than `most` elements raise
-    `ManyElementsError` before their elements are read."""
+    A NULL element takes one byte in the source, but many in memory. So values with more than `most` elements raise
+    `ManyElementsError` before their elements are read.
+    """
     is_map = kinds.is_map(kind)
     tail = 8 if is_map else 4
     if (sizes < _HEAD.itemsize + tail).any():

@@ -96,7 +96,7 @@ def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request:
 
 
 def _stored_types(found: pa.Schema, request: ReadRequest) -> dict[str, pa.DataType]:
-    """Return the types, with ids, that columns without ids had when the file was written, by the names in the file."""
+    """Return, by the names in the file, the types with ids that columns without ids had when the file was written."""
     if request.by_name or not have_names_only(found):
         return {}
     stored = arrow_schema(request.stored())

@@ -1,4 +1,6 @@
-"""The MAPs that a file has with a column per key: those with `fields.X.map.storage-layout` = shared-shredding."""
+"""The MAPs that a file stores with a column per key, because the option `fields.X.map.storage-layout` is
+`shared-shredding`.
+"""
 
 from __future__ import annotations
 
@@ -95,6 +97,6 @@ def most_columns(column: str) -> Option[int]:
 
 
 def placement(column: str) -> Option[str]:
-    """Return the option that says which columns keys get."""
+    """Return the option that decides which column stores which key."""
     key = f"fields.{column}.map.shared-shredding.column-placement-policy"
     return Option(key, one_of(LRU, PLAIN, SEQUENTIAL), LRU, "Which columns the keys of a MAP get.")

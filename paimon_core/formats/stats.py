@@ -203,8 +203,8 @@ def _rounded_up(value: Any, length: int) -> Any:
 
 
 def _next_text(text: str) -> str | None:
-    """Return the smallest text, not longer than `text`, that is larger than all texts that begin with `text`, or
-    None.
+    """Return the smallest text that is larger than all texts that begin with `text`, and not longer than `text`; None
+    if there is none.
     """
     for i in range(len(text) - 1, -1, -1):
         following = ord(text[i]) + 1

@@ -5,8 +5,8 @@
     FOLDER/UUID-mK.avro            data files, with their partition and the bounds of their columns
     FOLDER/version-hint.text       the latest N
 
-`follow` writes metadata for the table's latest snapshot, independent of the change since the last call. So the metadata
-follows an interrupted commit, a rollback and a tag in the same way, and the next commit repairs a missed one. It
+`follow` writes metadata for the table's latest snapshot, whatever has changed since the last call. So it handles an
+interrupted commit, a rollback and a tag in the same way, and if one call is missed, the next commit makes up for it. It
 continues the newest metadata of the table's history, and otherwise lists all files again. Two processes that follow at
 once write the same metadata, and the first one counts.
 

@@ -77,7 +77,7 @@ def metadata_folder(store: TableStore) -> str:
 
 
 def metadata_folders(store: TableStore) -> frozenset[str]:
-    """Return the folders that have the Iceberg metadata of a table, or had it with other options."""
+    """Return the folders that contain Iceberg metadata of a table: now, or under earlier options."""
     return frozenset(filter(None, (_folder_in_table(store), folder_in_warehouse(store.root))))
 
 

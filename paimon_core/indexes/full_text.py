@@ -80,8 +80,9 @@ def text_settings(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
-    """Raise `InvalidOptionError` for numbers with which the library would need hours for a few texts. The settings may
-    come from an index file, or from the options of a table that others write."""
+    """Raise `InvalidOptionError` for settings with which the library would need hours for a few texts. The settings may
+    come from an index file, or from table options of another user.
+    """
     for key, value in settings.items():
         most = _MOST_GRAM if "gram" in key else _MOST_NUMBER
         if value.strip().lstrip("+").isdecimal() and int(value.strip()) > most:
@@ -104,8 +105,8 @@ def encode_full_text(settings: Mapping[str, str], texts: pa.ChunkedArray, rows: 
 def search_full_text(
     path: str, size: int, rows: int, fetch: Fetch, query: TextQuery, allowed: NDArray[np.bool_] | None
 ) -> Found:
-    """Return the rows that match a query in an index file of `size` bytes for `rows` rows, and their scores, the best
-    ones of the `allowed` rows (None: all rows).
+    """Search an index file of `size` bytes for `rows` rows. Return the best matches among the `allowed` rows (None: all
+    rows), and their scores.
 
     Raises `CorruptFileError`, `UnfamiliarFormError`, `InvalidOptionError` for a query that the index cannot answer,
     such as phrases without positions; `UnsupportedFeatureError` if the library is not installed, and the errors of
@@ -126,8 +127,9 @@ def search_full_text(
 
 
 def search_texts(query: TextQuery, texts: pa.ChunkedArray) -> Found:
-    """Return the positions of the texts that match a query, and their scores, by an index made of them. Raises as
-    `encode_full_text`."""
+    """Return the positions of the texts that match a query, and their scores, by a temporary index of the texts. Raises
+    the same errors as `encode_full_text`.
+    """
     if not len(texts):
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
     data = encode_full_text(dict(query.settings), texts, np.arange(len(texts), dtype=np.int64))
@@ -180,7 +182,9 @@ class _Bytes:
 
 
 def _opened(kind: Any, argument: object) -> Any:
-    """Return an object of the library. If its creation fails, give it the member that the library then frees."""
+    """Return a new object of the library. If its constructor fails, set the member that the library's destructor then
+    reads.
+    """
     made = kind.__new__(kind)
     made._ptr = None
     made.__init__(argument)

@@ -36,7 +36,7 @@ _OPPOSITES: dict[Operator, Operator] = {"=": "!=", "!=": "=", "<": ">=", ">=": "
 @dataclass(frozen=True, slots=True)
 class IndexedColumn(Generic[R]):
     """The type of a column, and its indexes. If they are indexes of the elements of ARRAYs, `type` is the type of the
-    elements: `equal` then finds rows with an element that has one of the keys, and no other question is asked.
+    elements: `equal` then finds rows with an element that has one of the keys, and callers call no other method.
     """
 
     type: DataType

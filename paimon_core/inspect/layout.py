@@ -29,7 +29,9 @@ _BOUNDS = np.array([_SMALLEST * 4**n for n in range(27)], dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class SizeClass:
-    """Files of at least the size of the class before and less than `below` bytes: their number, and their bytes."""
+    """Files of less than `below` bytes, and at least as many as the class before ends at: their number, and their
+    bytes.
+    """
 
     below: int
     files: int

@@ -67,8 +67,8 @@ class BucketMap:
     """A bucket: its runs from young to old, and how many runs a read of one key merges at most (`overlap`).
 
     `due` are the files that the next compaction takes, `output_level` is their new level. `hidden_runs` of the oldest
-    runs are left out of `runs`. `then` is the bucket after a compaction, with the most files, rows and bytes that it
-    may leave; None if the map shows no compaction.
+    runs are left out of `runs`. `then` is the bucket after a compaction, with the highest possible numbers of files,
+    rows and bytes; None if the map shows no compaction.
     """
 
     partition: str

@@ -18,7 +18,7 @@ from paimon_core.io.file_io import MOST_TEXT, FileIO, FileStatus
 class DelegatingFileIO(ABC):
     """A `FileIO` that passes calls on.
 
-    A subclass that must not change anything refuses every call that is not known to be safe.
+    A read-only subclass must refuse every call that is not known to be safe.
     """
 
     @abstractmethod

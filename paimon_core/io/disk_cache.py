@@ -60,7 +60,7 @@ class DiskCache:
 
 
 def check_private(folder: str) -> None:
-    """Raise `InvalidOptionError` if a cache cannot be kept in a folder, because others could change or read it."""
+    """Raise `InvalidOptionError` if other users could change or read a cache in a folder."""
     try:
         _make_private(_own_folder(folder))
     except OSError as error:
@@ -117,7 +117,7 @@ class _Opened:
             folder, temporary = os.path.dirname(path), f"{self._root}/new"
             os.makedirs(folder, _PRIVATE, exist_ok=True)
             with suppress(FileNotFoundError):
-                os.unlink(temporary)  # left by a process that was killed, as this one has the lock
+                os.unlink(temporary)  # a killed process left it: only this process has the lock
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             with open(os.open(temporary, flags, 0o600), "wb", buffering=0) as file:
                 for data in (_checksum(name, content), content):

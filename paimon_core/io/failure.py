@@ -22,8 +22,8 @@ def on_failure(undo: Callable[[], object]) -> Iterator[None]:
 def on_certain_failure(undo: Callable[[], object], *more: type[Exception]) -> Iterator[None]:
     """Call `undo` if a block that commits raises a `PaimonError` or one of `more`, and raise the error again.
 
-    Do not call it after `CommitUnknownError`: the commit may be visible and need the written files. Do not call it
-    after any other exception either, because that may come from anywhere in the commit.
+    `CommitUnknownError` does not call `undo`: the commit may be visible and need the written files. Any other exception
+    does not call it either, because it may come from anywhere in the commit.
     """
     certain: tuple[type[Exception], ...] = (PaimonError, *more)
     try:

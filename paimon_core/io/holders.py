@@ -32,7 +32,7 @@ _GRACE = 5.0  # seconds: requests of a holder may arrive after its death
 class Mark:
     """The mark of this process as the holder of a lock.
 
-    Its methods never raise `OSError`: without a mark, others only wait longer for the lock of a dead holder.
+    Its methods never raise `OSError`: without a mark, other processes only wait longer for the lock of a dead holder.
     """
 
     def __init__(self, name: str) -> None:

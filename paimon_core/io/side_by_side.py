@@ -2,7 +2,7 @@
 
 Arrow decodes files without Python's lock: with `in_background`, a thread decodes while the caller works.
 
-Use the others only for requests that may be answered in any order. Their threads belong to one call and end with it.
+Use the other functions only for requests that may be answered in any order. The threads of a call end with the call.
 """
 
 from __future__ import annotations

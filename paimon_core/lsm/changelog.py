@@ -25,9 +25,10 @@ from paimon_core.lsm.rows import concat_batches, superseded
 class ChangelogRun:
     """A sorted run of a compaction.
 
-    `published`: the changelog already has the run's rows. `merged`: the compaction rewrites the run; without it, the
-    run stays in its files, and is only searched for older rows of keys in other runs. `whole`: a row of the run
-    replaces all older rows of its key."""
+    `published`: the changelog already has the run's rows. `merged`: the compaction rewrites the run. Otherwise the run
+    stays in its files, and is only searched for older rows of the other runs' keys. `whole`: a row of the run replaces
+    all older rows of its key.
+    """
 
     batches: Iterator[pa.RecordBatch]
     published: bool
@@ -50,7 +51,7 @@ def merge_with_changelog(
 
     Each result has the rows of all keys in a `merged` run, merged with all their older rows. `compared` names the
     columns that decide whether a row changed (see `changelog`). With `first_stays`, the first row of a key stays in its
-    file: keys that an older run has are left out.
+    file: the results leave out keys that an older run has.
     """
     for window in key_windows([r.batches for r in runs], spec.key_names):
         if not any(runs[i].merged for i, _ in window):

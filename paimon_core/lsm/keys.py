@@ -15,10 +15,10 @@ searches whole columns of words at a time.
 Words compare as signed numbers, so unsigned words have their sign bit flipped. The number of words of a text depends on
 the longest text of its batch. So batches to be compared agree on `widths` first, and `flatten` pads shorter texts.
 
-`fold` then packs the words of a row into one: it shifts out bits that are the same in all rows, and multiplies the rest
-with the span of the next word. If 62 bits are not enough, it replaces words by their ranks. Folded words have the order
-and the ties of their rows, but cannot be compared with words of other rows. One word per row makes the rest fast: a
-sort, a binary search or a comparison of neighbours is then one numpy call.
+`fold` then packs the words of a row into one word: it shifts out bits that are the same in all rows, multiplies each
+word by the span of the next word, and adds them. If 62 bits are not enough, it replaces words by their ranks. Folded
+words have the order and the ties of their rows, but cannot be compared with words of other rows. One word per row makes
+the rest fast: a sort, a binary search or a comparison of neighbours is then one numpy call.
 
 The order of keys is the order of Paimon's `BinaryRow` comparators, by which runs are sorted on disk.
 """

@@ -111,8 +111,9 @@ def waits_for_compaction(options: TableOptions) -> bool:
 def hides_level_0(options: TableOptions) -> bool:
     """Return whether batch scans of a table with a primary key skip level 0.
 
-    Level-0 rows are not compared with older rows yet. So deletion vectors do not mark the rows that they replace, and
-    they may not be the first rows of their keys."""
+    Level-0 rows are not compared with older rows yet. So deletion vectors do not mark the older rows that they replace,
+    and with the engine first-row, older rows may make them invalid.
+    """
     if options[DELETION_VECTORS]:
         return not options[DELETION_VECTOR_MERGE_ON_READ]
     return options[MERGE_ENGINE] == "first-row"
@@ -126,7 +127,8 @@ def looks_up(options: TableOptions, unit: CompactUnit) -> bool:
 def holds_whole_rows(options: TableOptions) -> bool:
     """Return whether a row above level 0 includes all older rows of its key.
 
-    Its compaction looked them up, so another merge would count them twice, or would skip a delete that replaced them.
+    The compaction that wrote the row looked the older rows up. Another merge with them would count them twice, or would
+    ignore a delete that had replaced them.
     """
     replaces = newest_wins(options) and not options[IGNORE_DELETE]
     return waits_for_compaction(options) and not replaces

@@ -53,8 +53,8 @@ def publish_branch(main: TableStore, name: str, publisher: Publisher) -> tuple[i
 
 
 def follow_table(main: TableStore, name: str, publisher: Publisher) -> None:
-    """Give a branch the newer snapshots and schemas of its table if all of its own snapshots are published: the next
-    rows that are audited then come after them. Do nothing for a branch with rows of its own.
+    """Give a branch the newer snapshots and schemas of its table, if all of its own snapshots are published. The next
+    rows for an audit then come after them. Do nothing for a branch with unpublished rows.
     """
     if not _is_behind(main, name):
         return
@@ -109,8 +109,8 @@ def _missing(source: TableStore, target: TableStore, latest: Snapshot | None) ->
 
 
 def _add_schemas(source: TableStore, target: TableStore, publisher: Publisher) -> None:
-    """Give `target` the schemas of `source` that it lacks. Raises `CommitConflictError` if it has others, and
-    `StorageRefusedError` if a server makes the schemas.
+    """Give `target` the schemas of `source` that it lacks. Raises `CommitConflictError` if a schema of `target` with
+    the same id differs, and `StorageRefusedError` if a server makes the schemas.
     """
     known = {s.id: s for s in list_schemas(target)}
     new: list[TableSchema] = []
@@ -157,8 +157,8 @@ def _publish(
 def _check_source(source: TableStore, target: TableStore, published: Sequence[Snapshot]) -> None:
     """Remove published snapshots if `source` has lost them meanwhile, because their files may be deleted then.
 
-    Other engines take no turn. Raises `CommitConflictError`, and `CommitUnknownError` if another writer has built on
-    the snapshots, so that they stay.
+    This can happen because other engines take no turn. Raises `CommitConflictError`. Raises `CommitUnknownError` if
+    another writer has built on the published snapshots: then they stay.
     """
     ends = (published[0], published[-1]) if published else ()
     if all(find_snapshot(source, s.id) == s for s in ends):

@@ -98,9 +98,9 @@ class Figures:
     bytes at which a data file ends. `deleted` rows of the files are marked by deletion vectors. `waiting` are the files
     of postponed buckets, which queries do not see yet. `expires`: an expiry would remove a snapshot. `holder` is the
     consumer that keeps an expiry from removing snapshots. `orphans` are the number and the bytes of files that no
-    version needs, None if they were not searched for. `unindexed` are the filters that this process has seen on columns
-    that could have a file index and have none. `has_partitions`: the table has partition columns.
-    `contradiction` is one of its options.
+    version needs, None without a search. `unindexed` are the filters that this process has seen on columns that could
+    have a file index and have none. `has_partitions`: the table has partition columns. `contradiction` is one of its
+    options.
     """
 
     options: TableOptions
@@ -180,7 +180,7 @@ def _expiry(store: TableStore) -> dict[str, Any]:
     ids = history_ids(store)
     try:
         retention = replace(retention_of(store.options, now_millis()), limit=1)
-    except InvalidOptionError:  # of another writer: an expiry raises this error
+    except InvalidOptionError:  # an invalid value by another writer: an expiry raises this error
         return {"snapshots": len(ids)}
 
     def time_of(number: int) -> int | None:

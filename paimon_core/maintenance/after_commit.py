@@ -199,7 +199,7 @@ def _expire(store: TableStore, made: Snapshot, needed: int | None = None) -> Non
         _remember_oldest(store, earliest, following)
         if longer is None and _keeps_all(store, made, retention):
             return
-    # Do not wait: if another process has the turn, it expires the snapshots, or a later commit does.
+    # Do not wait: if another process has the turn, that process or a later commit expires the snapshots.
     expire_snapshots(store, retention, now, patience=0, needed=needed)
     if longer is not None:
         expire_changelogs(store, longer, patience=0)
@@ -207,8 +207,8 @@ def _expire(store: TableStore, made: Snapshot, needed: int | None = None) -> Non
 
 def _keeps_all(store: TableStore, made: Snapshot, retention: Retention) -> bool:
     """Return whether no snapshot has expired, by the earliest snapshot that the session knows. This saves requests to a
-    remote storage. If others have removed the earliest snapshots since, they expire the next ones, or a later commit
-    does.
+    remote storage. If other processes have removed the earliest snapshots since, the answer may be wrong; then a later
+    commit expires the next ones.
     """
     known = store.cache.oldest_versions.get(store.paths.version_root)
     if known is None or known[0] > made.id or store.io.requests_at_once < 2:

@@ -63,7 +63,8 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
         if branch_exists(held, name):
             known = ", ".join(branch_names(held))
             raise BranchExistsError(
-                f"Branch {name!r} of table {store.identifier} already exists; its branches are {known}."
+                f"Branch {name!r} of table {store.identifier} already exists; its branches are {known}. "
+                "Choose another name."
             )
         start = None if tag is None else require_tag(held, tag)
         if name in branch_names(held):
@@ -76,7 +77,8 @@ def create_branch(store: TableStore, name: str, tag: str | None = None) -> None:
         if start is not None and not _is_still(held, start, name):
             branch.delete_dir(branch.paths.version_root)
             raise TagNotFoundError(
-                f"Tag {tag!r} of table {store.name} was deleted or replaced meanwhile; no branch was created."
+                f"Tag {tag!r} of table {store.name} was deleted or replaced meanwhile; no branch was created. "
+                "Run the statement again."
             )
 
 
@@ -155,7 +157,7 @@ def merge_branch(
     with upkeep_turn(store) as held:  # the source branch keeps the files until the target does
         branch, into = open_branch(held, name), open_branch(held, target)
         if branch.branch == into.branch:
-            raise InvalidOptionError(f"Branch {name!r} cannot be merged into itself.")
+            raise InvalidOptionError(f"Branch {name!r} cannot be merged into itself. Name another branch.")
         commit(into, files_to_merge(branch, into))
 
 
@@ -191,7 +193,7 @@ def files_to_merge(source: TableStore, target: TableStore) -> list[CommitMessage
 def _last_that_only_grew(side: TableStore) -> Snapshot:
     """Return the latest snapshot.
 
-    Raises an error if the branch may have rows that are in other files of another branch.
+    Raises an error if the branch may have rows that another branch has in different files.
     """
     own = list_snapshots(side)
     if not own:

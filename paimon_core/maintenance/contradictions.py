@@ -1,7 +1,7 @@
 """Options of a table that contradict one another.
 
-CREATE TABLE and ALTER TABLE refuse them. A table can have them all the same: other engines, and other versions of them,
-check less. Then each further change of the table's definition is refused, until an option is removed.
+CREATE TABLE and ALTER TABLE refuse such options. A table can have them all the same, because other engines check less,
+and so do other versions. Then each further change of the table's definition is refused until an option is removed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _QUOTED = re.compile(r"'([^']+)'")
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """The reason to refuse the options of a table, and the options to remove at once, so that the others pass."""
+    """The reason to refuse the options of a table, and the options to remove together, so that the rest is accepted."""
 
     reason: str
     keys: tuple[str, ...]
@@ -37,7 +37,8 @@ def contradiction_of(schema: TableSchema) -> Contradiction | None:
         others = {key: why for key, why in found.items() if why != reason}
         if not others:
             return None
-        key = min(others, key=lambda k: others[k] is not None)  # one that mends all, else one that mends this
+        # prefer an option that resolves all contradictions, else one that resolves this one
+        key = min(others, key=lambda k: others[k] is not None)
         removed.append(key)
         schema, reason = _without(schema, key), others[key]
     return None if first is None else Contradiction(first, tuple(removed))

@@ -187,5 +187,5 @@ def unread_indexes(table: TableTraits, file_indexes: bool) -> Iterator[tuple[str
 def _applies(where: IdleWhere, table: TableTraits) -> bool:
     try:
         return where.applies(table)
-    except InvalidOptionError:  # of another writer: nothing is known about what it does
+    except InvalidOptionError:  # an invalid value by another writer: its effect is unknown
         return False

@@ -1,7 +1,8 @@
-"""Advice on tables that versions of other engines do not read, or read as other rows.
+"""Advice on tables that some versions of other engines cannot read, or read with wrong rows.
 
-`docs/interop.md` has the faults that were found by reading our tables with that version. Faults of types and of data
-evolution follow from the sources of the releases: the first version with a type is the first that parses its schema.
+`docs/interop.md` lists the faults that were found by reading our tables with the version in question. Faults of types
+and of data evolution follow from the sources of the releases: the first version with a type is the first that parses
+its schema.
 """
 
 from __future__ import annotations
@@ -50,9 +51,10 @@ class ReadingEngine:
 
 @dataclass(frozen=True, slots=True)
 class ReaderFault:
-    """A fault of the versions of an engine from `since` to before `until`, () for no such bound, on some tables.
+    """A fault of an engine with some tables, in the versions from `since` to before `until`; () stands for no bound.
 
-    `what` follows the name of the engine."""
+    `what` follows the name of the engine in the message.
+    """
 
     name: str
     since: tuple[int, ...]

@@ -55,11 +55,11 @@ def release(
     oldest: bool = False,
     near: Sequence[int] = (),
 ) -> None:
-    """Call `remove`, which removes the versions `removed`, and then delete the files that only they needed, with
+    """Call `remove`, which removes the versions `removed`. Then delete the files that only these versions needed, by
     `delete`.
 
     The default of `delete` is `delete_files`. `oldest`: the versions are the first of the branch's history. `near` are
-    the numbers of snapshots that will probably remain beside them: on a remote storage, their manifests are read
+    the numbers of neighbouring snapshots that will probably remain: on a remote storage, their manifests are read
     meanwhile. Raises `StorageError`, and the errors of `remove`; then no file is deleted. Files that cannot be deleted
     stay as orphans.
     """

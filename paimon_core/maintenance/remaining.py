@@ -7,9 +7,9 @@ miss it in both folders. So `still_needed` works like this:
 2. Read the files that these versions need. If a version is removed while it is read, start again.
 3. List the names again. Also read the snapshots that commits have added. If anything else is new, start again.
 
-This is enough, because a process that makes a version from another (a tag, a branch, a rollback, a fast-forward) checks
-afterwards that the other still exists, and removes its own version if not. So either the second listing shows the new
-version, or its maker sees that the old one was removed.
+This is enough because of a rule for every process that makes a version from another one (a tag, a branch, a rollback, a
+fast-forward). It checks afterwards that the other version still exists, and removes its own version if not. So either
+the second listing shows the new version, or the process that made it sees that the old one was removed.
 
 Reading everything would cost too much. In a history that was not cut off, if any version needs a file of a removed
 snapshot, then a neighbour needs it. `_wanted` picks the neighbours.
@@ -150,7 +150,7 @@ def _wanted(store: TableStore, listing: _Listing, removed: Versions, oldest: boo
 
 
 def _cut_off(store: TableStore, tagged: Iterable[Snapshot], ids: Sequence[int]) -> frozenset[str]:
-    """Return the tagged snapshots of a history that a rollback cut off, as far as the snapshots `ids` show it.
+    """Return the tagged snapshots that belong to a history that a rollback cut off, if the snapshots `ids` show this.
 
     A snapshot is identified by its delta manifest list.
     """
@@ -171,7 +171,7 @@ def _needed_by(needed: NeededFiles, versions: Versions, done: set[str]) -> list[
 
 
 def _branch(store: TableStore, name: str) -> TableStore:
-    """Return the store of a branch, which may have no schema yet or no longer."""
+    """Return the store of a branch. The branch may have no schema yet, or no longer."""
     if name == store.branch:
         return store
     return replace(store, branch=name, schema=branch_schema(store, name) or store.schema)

@@ -7,8 +7,8 @@ a hint if the next number is free. So one rule must hold at any moment, even if 
 
 On a local disk, the snapshots are removed one by one. A remote storage answers slowly, so there the snapshots are cut
 into parts of a few. The last snapshot of each part gets the mark, and then each round removes the first remaining
-snapshot of every part by one request. The last snapshot of all is removed alone at the end: if it is gone, so are all
-others. Commits rely on this, too.
+snapshot of every part by one request. The last of all these snapshots is removed alone at the end: if it is gone, all
+snapshots before it are gone, too. Commits rely on this.
 
 A killed process leaves snapshots before a gap. Readers count them as expired, and the next expiry removes them.
 """
@@ -56,7 +56,7 @@ class Rounds:
 
 
 def remove_snapshots(store: TableStore, snapshots: Sequence[Snapshot]) -> None:
-    """Remove the first snapshots of a history, except snapshots with a number that is used again.
+    """Remove the first snapshots of a history, except those with a number that a new snapshot has taken meanwhile.
 
     Each snapshot is compared shortly before its removal. Raises `ChangedError` before anything is removed,
     `StorageError`, and `CommitConflictError` if the store's turn is over.

@@ -1,8 +1,8 @@
 """Rollback: return the table to a snapshot or tag, and remove later snapshots, changelogs and tags.
 
-Their data files stay: a commit in flight may be based on them, and `remove_orphan_files` deletes them when they are
-old. Snapshots are removed from the latest downwards, so that the rest is a history at any moment. Tags are removed
-after them, so that no tag made meanwhile remains.
+The data files of removed versions stay: a commit in flight may be based on them, and `remove_orphan_files` deletes them
+when they are old. Snapshots are removed from the latest downwards, so that the rest is a history at any moment. Tags
+are removed after the snapshots, so that no tag made meanwhile remains.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def _check_subsumed(store: TableStore, last: Snapshot, cut: list[Snapshot], befo
     """Handle the case that the target snapshot was removed meanwhile.
 
     If another rollback went further back, to one of the versions `before`, the rollback is complete. Else the target
-    expired: restore the removed snapshots, because the expiry has read them and relies on them."""
+    expired: restore the removed snapshots, because the expiry has read them and keeps the files that they need.
+    """
     ids = snapshot_ids(store)
     if any(n in before for n in ids):
         return

@@ -44,8 +44,9 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningWork:
-    """Work on a table: its name, as "compact", when it began, where it runs, when it was last seen, and its newest
-    phase. Times are in epoch milliseconds; `began` is by the clock of the host, `seen` by the clock of the storage.
+    """Work on a table: its name, such as "compact", the time when it began, the host that does it, the time when it was
+    last seen, and its newest phase. Times are in epoch milliseconds; `began` is by the clock of the host, `seen` by the
+    clock of the storage.
     """
 
     work: str
@@ -57,7 +58,9 @@ class RunningWork:
 
     @property
     def progress(self) -> tuple[str | None, int | None, int | None, str | None, float | None, int | None]:
-        """The phase: its description, what is done, of how much, their unit, the rate, and the seconds left."""
+        """The newest phase: its description, the units that are done, their total number, the unit, the rate, and the
+        seconds left.
+        """
         job = self.job
         if job is None:
             return (None,) * 6

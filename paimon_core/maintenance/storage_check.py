@@ -70,7 +70,8 @@ class _Place:
         errors = self.io.delete_many_below(self.folder, self.files)
         for path, error in errors.items():
             raise StorageError(f"Cannot delete {path}, a file of this check: {error}; delete it by hand.") from error
-        self.io.delete_dir_below(parent, self.folder)  # no other writer has the name of this folder
+        # the folder's name is unique, so it has no files of other writers
+        self.io.delete_dir_below(parent, self.folder)
 
 
 class _WrongAnswerError(Exception):

@@ -76,7 +76,8 @@ def create_tag(store: TableStore, name: str, snapshot: Snapshot, retained: timed
     if store.branch and not schema_ids(store.io, store.paths.version_root):
         store.delete(path)
         raise BranchNotFoundError(
-            f"Branch {store.name} was deleted or renamed while it was tagged; no tag was created."
+            f"Branch {store.name} was deleted or renamed while it was tagged; no tag was created. "
+            "Run the statement again on another branch."
         )
     _write_success(store, name)
     _follow(store)
@@ -154,8 +155,8 @@ def _follow(store: TableStore) -> None:
 def expire_tags(store: TableStore, now: datetime) -> None:
     """Remove the tags that have expired, after a commit. `now` is a local time.
 
-    On a remote storage, a session looks again when the next of the tags expires, but at least once a minute: other
-    sessions may have created tags.
+    On a remote storage, a session lists the tags again when the next known tag expires, but at least once a minute,
+    because other sessions may have created tags.
     """
     looks, root = store.cache.tag_looks, store.paths.version_root
     due = looks.get(root)

@@ -221,7 +221,9 @@ def _mixed(state: NDArray[np.uint64], word: NDArray[np.uint64]) -> NDArray[np.ui
 
 
 def _last_of_each(identities: NDArray[Any]) -> tuple[Rows, NDArray[np.bool_]]:
-    """Return an order that groups equal identities, and a mask of the last row of each group in this order."""
+    """Return an order of the rows that groups equal identities, and a mask over that order of the last row of each
+    group.
+    """
     order = np.argsort(identities, kind="stable")
     ordered = identities[order]
     return order, np.append(ordered[1:] != ordered[:-1], True)[: len(order)]

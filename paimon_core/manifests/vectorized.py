@@ -199,8 +199,9 @@ class CodedEntries:
 def _candidates(avro: Any, coded: Coded, low: int, high: int) -> Offsets:
     """Return the offsets of bytes that look like the start of an entry.
 
-    They have the version of the first entry, one of two kinds, and as many fields in the partition, as far as these
-    columns come first. Raises `UnusualError` if there are too many."""
+    Such bytes have the first entry's version, one of two kinds, and the first entry's number of partition fields. Only
+    columns at the start of an entry are compared. Raises `UnusualError` if there are too many.
+    """
     high = min(high, coded.size)
     same: NDArray[np.bool_] | None = None
     for ahead, (name, expected) in enumerate(_leading(avro)):
@@ -221,7 +222,8 @@ def _candidates(avro: Any, coded: Coded, low: int, high: int) -> Offsets:
 def _leading(avro: Any) -> Iterator[tuple[str, int | None]]:
     """Yield the names of the one-byte columns with which entries begin, and of the partition if it follows them.
 
-    The mark of a union has no name. It comes with the value that its byte must have."""
+    The mark of a union has no name (""), and is yielded with the value that its byte must have.
+    """
     branch, record = _only_branch(avro)
     if branch is not None:
         yield "", 2 * branch

@@ -38,7 +38,8 @@ def check_scan_mode(options: TableOptions) -> None:
     others = [n for n in (*VERSIONS, *MOMENTS, *CREATION) if n in values and n not in wanted]
     if others:
         raise InvalidOptionError(
-            f"Option 'scan.mode' = {mode!r} cannot be combined with {', '.join(map(repr, others))}."
+            f"Option 'scan.mode' = {mode!r} cannot be combined with {', '.join(map(repr, others))}. "
+            "Leave one of them out."
         )
     if wanted and not any(n in values for n in wanted):
         raise InvalidOptionError(f"Option 'scan.mode' = {mode!r} needs {' or '.join(map(repr, wanted))}, too.")

@@ -181,8 +181,9 @@ def in_own_spelling(given: Mapping[str, str]) -> dict[str, str]:
 def check_option_types(options: TableOptions, kept: Container[str] = ()) -> None:
     """Raise `InvalidOptionError` naming an option with a value of the wrong type, or with a key in another case.
 
-    Engines find a table's options by their exact keys; the keys `kept` are from the table's previous schema. Reading
-    an option ignores blanks around every value. Java refuses some of these blanks, and could not use the table.
+    Engines find a table's options by their exact keys; the keys `kept` are from the table's previous schema. This
+    package ignores blanks around every value. Java refuses some of them and could not read the table, so they raise the
+    error, too.
     """
     for key, text in sorted(options.values.items()):
         if own_key(key) != key and key not in kept:
@@ -206,7 +207,7 @@ def _of_column(key: str) -> Option[str] | None:
 
 
 def change_of(key: str) -> Change:
-    """Return the time until which the option with this key may change."""
+    """Return when the option with this key may change."""
     return OPTIONS[key].change if key in OPTIONS else Change.FREE
 
 
@@ -214,9 +215,9 @@ def change_of(key: str) -> Change:
 class Feature:
     """An option with some values that this version does not support.
 
-    The list has all options of Paimon 2.0 and its next version that require files, or ways to read them, which this
-    version does not have. A `*` in `key` matches any text, except the keys `besides`. `instead` is the advice for
-    another value.
+    The list has the options of Paimon 2.0 and of its next version that require kinds of files, or ways to read files,
+    that are missing in this version. A `*` in `key` matches any text, except the keys `besides`. `instead` is the
+    advice for another value.
     """
 
     key: str

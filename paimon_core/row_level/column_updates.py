@@ -94,8 +94,8 @@ class _Ranges:
 class EvolvedChangesWriter:
     """Writes the changes of one task: `_VALUE_KIND`, file, position and id of the changed row, and the new row.
 
-    Changes must be sorted by file and position, and all changes of a range must go to one task. The file is the one at
-    which deleted rows of the range are marked; the position counts rows of the range.
+    Changes must be sorted by file and position, and all changes of a range must go to one task. The file of a change is
+    the range's anchor file, which gets the deletion vector of the range. The position counts rows of the range.
     """
 
     def __init__(self, store: TableStore, updates: ColumnUpdates, once: bool):

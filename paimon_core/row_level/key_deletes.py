@@ -160,7 +160,7 @@ def _rewrite(
     deleted: Sequence[DataFileMeta],
     writer: DataFileWriter,
 ) -> None:
-    """Write the remaining rows of a section to files of their own, because the sections in between keep their files."""
+    """Write the remaining rows of each section to a file of its own, because sections in between keep their files."""
     merged = merge_section(live, section, merge_spec(live.store, drop_delete=True))
     for batch in rows_without_keys(merged, [keys.read([f]) for f in deleted], _names(keys)):
         writer.write(batch)

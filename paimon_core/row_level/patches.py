@@ -90,7 +90,9 @@ PATCH = Record(
 
 @dataclass(frozen=True, slots=True)
 class PatchTask:
-    """Files of a bucket that are rewritten into one file, and their patches, which name the files without a folder."""
+    """Files of a bucket that are rewritten into one file, and the patches of these files, which name the files without
+    a folder.
+    """
 
     bucket: BucketState
     patches: tuple[Patch, ...]
@@ -269,7 +271,7 @@ class _Bucket:
         return self.store.io.open_input(path)
 
     def may_splice(self, file: DataFileMeta) -> bool:
-        """Return whether the file may allow that the bytes of its unchanged columns are copied."""
+        """Return whether the bytes of the file's unchanged columns may be copied, as far as its metadata shows."""
         indexed = file.embedded_file_index is not None or file.extra_files
         is_parquet = format_name(file.file_name) == self.store.options[FILE_FORMAT] == "parquet"
         is_whole = file.schema_id == self.store.schema.id and file.write_cols is None
@@ -280,9 +282,7 @@ class _Bucket:
         return FileAhead(self.store.io, self._path(file), file.file_size)
 
     def spliced(self, io: FileIO, file: DataFileMeta, changes: _Changes) -> DataFileMeta | None:
-        """Return the new file, in which the bytes of the unchanged columns are copied, or None if the file does not
-        allow this.
-        """
+        """Return the new file, with the bytes of unchanged columns copied, or None if they cannot be copied."""
         schema, options = self.store.schema, self.store.options
         target = NewPaths(self.store, self.directory).next(file_ending(options))
         request = ReadRequest(

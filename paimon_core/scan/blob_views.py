@@ -1,10 +1,9 @@
 """Replace blob views by the values of other tables to which they refer.
 
 A view names any table of the catalog. So the other table is opened with the rights of the catalog's user. The user
-needs the right to read all of it. Its BLOBs are read as that table reads them. Views are in view columns only: a value
-of another BLOB column that looks like a view stays as it is. A view may name a row of a view column: the view there is
-followed then, with the same rights, up to `MOST_STEPS` steps.
-Source: `BlobViewLookup` of Paimon.
+needs the right to read all of it. Its BLOBs are read as that table reads them. Only view columns have views: in other
+BLOB columns, a value that looks like a view stays as it is. A view may lead to another view. It is followed with the
+same rights, up to `MOST_STEPS` steps. Source: `BlobViewLookup` of Paimon.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ Read = Callable[[TableStore, DataSplit, Sequence[str]], Iterator[pa.RecordBatch]
 def with_viewed(
     store: TableStore, batches: Iterator[pa.RecordBatch], columns: Sequence[str], read: Read
 ) -> Iterator[pa.RecordBatch]:
-    """Replace views in columns by values, in smaller batches if values are large. With `blob-as-descriptor`, by
-    descriptors of the values. `read` reads columns of a split of another table.
+    """Replace views in columns by values, in smaller batches if values are large. With `blob-as-descriptor`, replace
+    them by descriptors of the values. `read` reads columns of a split of another table.
 
     Raises `InvalidDataError` for a view of a row or column that does not exist, `NoPrivilegeError` if the catalog's
     user may not read the other table, `TableNotFoundError`, `UnsupportedFeatureError`, `StorageError`.
@@ -106,8 +105,9 @@ class _Others:
     def _followed(self, column: str, views: pa.Array, passed: tuple[Numbers, ...]) -> tuple[Numbers, pa.Array]:
         """Return for each view the number of the table with its value, and the value's descriptor.
 
-        A value may be a view itself. `passed` are the places that the views come from, of each step before: the table,
-        the column and the row, shape (3, views)."""
+        A value may be a view itself, and is then followed. `passed` has the places of the earlier steps of each view,
+        to find circles. A place is the table, the column and the row; shape (3, views).
+        """
         names, codes, field_ids, row_ids = view_parts(column, views)
         tables = np.array([self._number(name) for name in names], dtype=np.int64)[codes]
         here = np.stack([tables, field_ids, row_ids])
@@ -142,7 +142,7 @@ class _Others:
         if len(passed) >= MOST_STEPS and here.size:
             other = self._tables[int(here[0, 0])]
             raise InvalidDataError(
-                f"A blob view names another view, and so on, over {MOST_STEPS} steps up to table {other.store.name}. "
+                f"A blob view leads through more than {MOST_STEPS} other views, up to table {other.store.name}. "
                 "Write views of the table that has the values."
             )
 
@@ -176,7 +176,8 @@ def _present(found: _Found) -> list[int]:
 @dataclass(frozen=True, eq=False)
 class _Other:
     """A table that views refer to: the splits of the version to read. If this is not the latest version, the splits of
-    the latest one come second: clocks of writers may differ, so it can have rows that were committed before.
+    the latest version come second: clocks of writers differ, so the latest version can have a row that was committed
+    before the view.
     """
 
     store: TableStore
@@ -212,8 +213,9 @@ class _Other:
         return self.column(field_id).name in self.store.options[BLOB_VIEW_FIELD]
 
     def stored(self, field_id: int, row_ids: Numbers, read: Read) -> pa.Array:
-        """Return what a column has in the rows with these ids, in any order: descriptors of values, or views. Raises
-        `InvalidDataError`."""
+        """Return the stored content of a column in the rows with these ids, in any order: descriptors of values, or
+        views. Raises `InvalidDataError`.
+        """
         name = self.column(field_id).name
         known, values = np.zeros(0, dtype=np.int64), pa.array([], pa.binary())
         for splits in self.versions:
@@ -234,7 +236,7 @@ class _Other:
         return values.take(int64_array(order[places]))
 
     def _rows(self, name: str, splits: Sequence[DataSplit], wanted: Numbers, read: Read) -> tuple[Numbers, pa.Array]:
-        """Return the ids of the wanted rows that exist, and what the column has there."""
+        """Return the ids of the wanted rows that exist, and the stored content of the column in these rows."""
         ids, values = [np.zeros(0, dtype=np.int64)], [pa.array([], pa.binary())]
         for split in splits_with(splits, wanted):
             for batch in read(self.store, split, [name, ROW_ID]):

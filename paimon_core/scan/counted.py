@@ -99,8 +99,8 @@ def _windows(reader: BucketFiles, split: DataSplit) -> Iterator[pa.RecordBatch]:
 
 
 def _with_keys(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows with more columns at the end, which have the order of the rows without NULL: NULL is the
-    smallest.
+    """Return the rows with sort columns added at the end. They have the order of the rows without any NULL: NULL is
+    replaced by the smallest value.
     """
     keys: list[pa.Array] = []
     for name in rows.schema.names[:-_NUMBERS]:

@@ -5,7 +5,7 @@
     $binlog        as $audit_log, each column an array: [before, after] for an update, else [value]
     $row_tracking  the columns, then the id and the version of each row
 
-CHANGES has no such name: engines show it as the changes of a table, each with its snapshot.
+CHANGES is not a table with a name: engines show it as the changes of a table, each with its snapshot.
 
 `table-read.sequence-number.enabled` adds `_SEQUENCE_NUMBER` after the row kind of both logs.
 """

@@ -29,7 +29,8 @@ def with_values(
     store: TableStore, batches: Iterator[pa.RecordBatch], columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """Replace descriptors by values, in smaller batches if values are large. With `blob-as-descriptor`, descriptors
-    stay. In rows to be written again, descriptors stay in descriptor columns, and where values look like descriptors.
+    stay. In rows to be written again, descriptors stay in descriptor columns. They also stay in place of values that
+    look like descriptors.
 
     Raises `InvalidDataError` if the file of a descriptor does not have its value, `DataFileMissingError` for a missing
     pack, `NotAllowedError` for packs in folders that the table must not read, `StorageError`.

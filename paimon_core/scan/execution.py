@@ -72,7 +72,7 @@ class ScanRequest:
 
 @dataclass(frozen=True, slots=True)
 class _Opens:
-    """Whether an engine opens paths that are not ASCII, and files on HDFS, and how it opens objects."""
+    """The files that an engine's reader opens: whether paths that are not ASCII and files on HDFS, and how objects."""
 
     unicode: bool
     hdfs: bool
@@ -225,8 +225,8 @@ def _is_local(store: TableStore, opens_hdfs: bool) -> bool:
 def _opens_objects(plan: Plan, hadoop: HadoopReader | None) -> bool:
     """Return whether an engine should read the files by Hadoop's connector.
 
-    For each file, the connector sends several requests, and each waits for the one before. Workers request small files
-    side by side, so they read small files sooner.
+    For each file, the connector sends several requests one after another. Workers request small files in parallel, so
+    they read small files sooner.
     """
     files = [(s.bucket_dir, f) for s in plan.splits for f in s.files]
     is_large = sum(f.file_size for _, f in files) >= _CONNECTOR_BYTES * max(1, len(files))

@@ -16,7 +16,7 @@ from paimon_core.store.table_store import TableStore
 @dataclass(frozen=True, slots=True)
 class FirstRows:
     """The rows that a task reads of its split: the first `count` rows. If the rows ascend by a `column`, the task also
-    reads the following rows that have the value of the last one in this column.
+    reads the following rows with the same value in this column as the last of them.
     """
 
     count: int

@@ -1,7 +1,7 @@
 """The parts that searches by indexes share: the files to search, their answers as row ids with scores, and the rows.
 
 An index finds rows by id, with their scores; the caller reads the rows. Deleted rows, and rows that do not satisfy the
-condition of the search, are left out before the search in a file, so that the file gives as many rows as are wanted.
+condition of the search, are left out before the search in a file. So the search still finds as many rows as are wanted.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ QueryT = TypeVar("QueryT", bound=Limited)
 
 @dataclass(frozen=True, slots=True)
 class IndexedSearch(Generic[QueryT]):
-    """A search in a version: the query with the settings that count, the files of indexes to search, and the splits
-    with rows that no index covers."""
+    """A search in a version: the query with the settings that apply, the index files to search, and the splits with
+    rows that no index covers.
+    """
 
     query: QueryT
     probes: tuple[IndexProbe, ...]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
     blake2b = ImportedOnCall("hashlib", "blake2b")  # loads OpenSSL
 
-# bounds of these types, if present, have the order of SQL
+# SQL orders these types as their bounds are ordered
 _ORDERED = INTEGERS | MOMENTS | {Kind.DATE, Kind.DECIMAL, Kind.VARCHAR}
 _MICROSECONDS = 6
 _NUMBERS = 2**32  # of hashes of four bytes
@@ -110,8 +110,8 @@ def _ascends(split: DataSplit, schema_id: int, key_types: Sequence[DataType]) ->
 
 def sample_of_files(store: TableStore, plan: Plan, low: float, high: float, seed: int) -> Plan:
     """Return a plan with the files that `seed` gives a number from `low` (included) to `high` (excluded). Numbers are
-    between 0 and 1, from a hash: by CRC32, similar seeds would take the same files, or exactly the others. Files with
-    rows to merge are kept or left out together.
+    between 0 and 1. They come from a strong hash: with CRC32, similar seeds would choose the same files, or exactly the
+    other files. Files with rows to merge are kept or left out together.
     """
 
     def is_kept(name: str) -> bool:
@@ -147,7 +147,8 @@ def first_rows(store: TableStore, plan: Plan, count: int) -> Plan:
 def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
     """Return a plan without the files that come after `count` rows of other files.
 
-    Return the same plan if neither partitions nor statistics decide."""
+    Return the same plan if neither partitions nor statistics show which files these are.
+    """
     field = store.schema.field_by_name.get(order.column)
     if not plan.exact or field is None or not has_sql_order(field) or any(s.branch for s in plan.splits):
         return plan
@@ -168,7 +169,7 @@ def top_rows(store: TableStore, plan: Plan, order: Order, count: int) -> Plan:
 
 
 def least_rows(store: TableStore, split: DataSplit) -> int:
-    """Return a number of rows that the result of a split has at least.
+    """Return a lower bound for the number of rows in the result of a split.
 
     A merge leaves one row of each key, unless the newest row is a delete. So files that share keys leave at least as
     many rows as their largest sorted run has, less the deletes.
@@ -219,8 +220,8 @@ def _extent(stats: ColumnStats, file: DataFileMeta, rows: int, order: Order) -> 
 
 
 def _reached(extents: Iterable[_Extent], order: Order, count: int) -> Any:
-    """Return a value that at least `count` rows do not exceed in the order, or None if statistics do not show such a
-    value.
+    """Return a value such that at least `count` rows come at or before it in the order, or None if statistics do not
+    show such a value.
     """
     known = sorted((e for e in extents if e.last is not None), key=lambda e: e.last, reverse=order.descending)
     for extent in known:

@@ -73,7 +73,8 @@ else:
 @dataclass(frozen=True, slots=True)
 class SkippedFiles:
     """The files that a plan does not read: by their partition, by their own statistics and keys, by their file indexes,
-    by statistics or indexes of files that are read together, and because they are older than the scan's `since`.
+    by statistics or indexes of files that are read together with them, and because they are older than the scan's
+    `since`.
     """
 
     partition: int = 0
@@ -128,12 +129,16 @@ class Plan:
 
     @property
     def most_rows(self) -> int:
-        """The largest number of rows of the result that metadata allows: files that share keys have fewer."""
+        """The largest number of rows that the result can have, by metadata. Files that share keys have fewer rows after
+        the merge.
+        """
         counts = ((s.result_count, s.row_count) for s in self.splits)
         return sum(rows if known is None else known for known, rows in counts)
 
     def describe(self, *, rows: bool = True) -> str:
-        """Return one line for EXPLAIN. Without `rows` it has no number of rows: its reader may not see all of them."""
+        """Return one line for EXPLAIN. Without `rows`, it leaves out the number of rows, because the user may not see
+        all rows.
+        """
         version = "no snapshot" if self.snapshot is None else f"snapshot {self.snapshot.id}"
         merged = sum(s.needs_merge for s in self.splits)
         size, vectors = sum(s.size for s in self.splits), sum(len(s.deletions) for s in self.splits)
@@ -335,8 +340,8 @@ def _groups(
         )
     parts = key_sections((e.file for e in entries), store.schema.types(store.schema.trimmed_primary_keys))
     if files is not None:
-        # an older version of a row must not appear: a section is kept or dropped as a whole. If the merge engine makes
-        # one row of several, values of a file prune its section only if it is the only file there
+        # a section is kept or dropped as a whole, because an older version of a row must not appear. If the merge
+        # engine makes one row of several, values of a file prune its section only if it is the only file there
         whole_rows = keeps_rows(store.options)
         names = {e.file.file_name for e in files.matching(entries)}
         parts = [p for p in parts if not (whole_rows or p.raw) or any(f.file_name in names for f in p.files)]

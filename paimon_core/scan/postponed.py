@@ -52,7 +52,9 @@ def partitions_with_postponed_rows(store: TableStore, live: Iterable[ManifestEnt
 def postponed_splits(
     store: TableStore, partitions: Partitions, vectors: Mapping[BucketKey, Mapping[str, DeletionFile]]
 ) -> Iterator[DataSplit]:
-    """A split per partition: `before` are the files of postponed rows, `files` all others, with their full paths."""
+    """Yield a split per partition. Its `before` are the files of postponed rows, its `files` are all others, with their
+    full paths.
+    """
     for partition, entries in partitions.items():
         with_bucket = [e for e in entries if e.bucket != POSTPONED]
         folders = {e.bucket: store.bucket_dir(partition, e.bucket) for e in with_bucket}

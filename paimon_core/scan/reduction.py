@@ -30,8 +30,8 @@ class Reduction:
     aggregates: tuple[Aggregate, ...]
 
     def is_possible(self, schema: TableSchema) -> bool:
-        """Return whether this library groups, compares and adds the values as SQL does, and the result has fewer
-        rows.
+        """Return whether this library groups, compares and adds these values as SQL does, and tasks return fewer rows
+        than they read.
         """
         if schema.primary_keys and set(schema.primary_keys) <= set(self.groups):
             return False

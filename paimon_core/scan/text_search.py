@@ -1,7 +1,7 @@
-"""Search for texts by full-text indexes, and several searches with scores that are put together.
+"""Search for texts by full-text indexes, and combine the scores of several searches.
 
-Rows without an index are searched by an index that is made of them, or left out with `full-text-index.search-mode` =
-`fast`. Rows are found by their ids: the table must have data evolution.
+Rows without an index are searched by a temporary index, or left out with `full-text-index.search-mode` = `fast`. Rows
+are found by their ids: the table must have data evolution.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from paimon_core.store.table_store import TableStore
 
 RANKERS = ("rrf", "weighted_score", "mrr")
 _RRF_RANKS = np.float32(60)
-# A FLOAT has larger ones, but their sums would be infinite.
+# A FLOAT can hold larger weights, but their sums would be infinite.
 _LEAST_WEIGHT, _LARGEST_WEIGHT = 1e-30, 1e30
 Query = VectorQuery | TextQuery
 
@@ -129,14 +129,15 @@ def rest_ids(query: Query, rows: Rows, split: DataSplit) -> FoundIds:
 
 
 def ranked(ranker: str, found: Sequence[Ranked], limit: int) -> tuple[NDArray[np.int64], Floats]:
-    """Put the answers of several searches together. Return the ids and scores of the best rows, the best first; of
-    equal scores the smaller id first.
+    """Combine the answers of several searches. Return the ids and scores of the best rows, the best first. If scores
+    are equal, the smaller id is first.
 
         rrf             the sum of weight / (60 + rank), where the first rank is 1
         mrr             the sum of weight / rank
         weighted_score  the sum of weight * score, with the scores of a search scaled to 0 up to 1
 
-    Source: Java's `HybridSearchRanker`."""
+    Source: Java's `HybridSearchRanker`.
+    """
     ids = np.unique(np.concatenate([f.ids for f in found] or [np.zeros(0, np.int64)]))
     total: Floats = np.zeros(len(ids), dtype=np.float32)
     for of in found:

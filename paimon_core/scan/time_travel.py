@@ -179,7 +179,8 @@ def _by_watermark(store: TableStore, watermark: int) -> Snapshot:
         if snapshot is not None and snapshot.watermark is not None and snapshot.watermark >= watermark:
             return snapshot
     raise SnapshotNotFoundError(
-        f"Table {store.name} has no snapshot with a watermark of {watermark} (epoch milliseconds) or later."
+        f"Table {store.name} has no snapshot with a watermark of {watermark} (epoch milliseconds) or later. "
+        "Choose an earlier watermark."
     )
 
 

@@ -71,7 +71,7 @@ def _live(store: TableStore, split: DataSplit) -> RowIds:
 def _first(
     store: TableStore, entry: IndexManifestEntry, key_format: KeyFormat, own: RowIds, order: Order, count: int
 ) -> RowIds:
-    """Return the rows among `own` that may be among the first rows that an index file covers."""
+    """Return the rows of `own` that may be among the first rows in the order, by one index file that covers `own`."""
     covers = entry.file.global_index
     assert covers is not None
     path = index_path(store, entry.partition, entry.bucket, entry.file)

@@ -100,7 +100,7 @@ def plain_record(fields: Sequence[tuple[str, Any]], names: count[int]) -> dict[s
 
 
 class _Parser:
-    """Parses one schema. A named type is stored once it is defined; during its definition, None is stored."""
+    """Parses one schema. It stores named types by name; it stores None for a type that is still being parsed."""
 
     def __init__(self) -> None:
         self._named: dict[str, AvroType | None] = {}

@@ -158,7 +158,10 @@ def _encode_value(data_type: DataType, value: Any, offset: int) -> tuple[bytes, 
         if len(data) <= _MAX_INLINE:
             return data.ljust(_MAX_INLINE, b"\0") + bytes([0x80 | len(data)]), b""
         return struct.pack("<ii", len(data), offset), data + bytes(-len(data) % 8)
-    raise UnsupportedFeatureError(f"A value of type {data_type} cannot be a key, a partition or a statistic.")
+    raise UnsupportedFeatureError(
+        f"A value of type {data_type} cannot be a key, a partition or a statistic. "
+        "Choose a column without nested values."
+    )
 
 
 def unscaled_of(data_type: DecimalType, value: Any) -> int:
@@ -235,8 +238,8 @@ def _decode_value(data_type: DataType, body: bytes, at: int, types: Sequence[Dat
 
 
 def _is_of_slots(types: Sequence[DataType], body: bytes, at: int) -> bool:
-    """Return whether a row has variable parts only for strings and bytes, and a slot that is not the offset of such a
-    part.
+    """Return whether a row has its wide DECIMALs and timestamps in slots, as pypaimon 1.3.2 writes them: only strings
+    and bytes have variable parts, and the slot at `at` cannot be an offset.
     """
     header = header_size(len(types))
     start = size = header + 8 * len(types)

@@ -30,8 +30,8 @@ def sql_string(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """The identifier of a table, of one of its branches (None for main), or of its system table (None for the table
-    itself).
+    """The identifier of a table, or of one of its system tables. A `branch` of None stands for the main branch, a
+    `system_table` of None for the table itself.
     """
 
     database: str

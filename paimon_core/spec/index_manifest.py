@@ -151,7 +151,7 @@ INDEX_FILE_META = Record(
 
 
 class _Entry(Record[IndexManifestEntry]):
-    """The record of an index manifest: it has the columns of its index file beside its own columns."""
+    """The record of an index manifest. It has its own columns and the columns of its index file side by side."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
 """JSON objects from files and between processes, with checks of their members' types.
 
-Metadata files of tables are read by the rules of Paimon's Java. Java reads most files with Jackson (`as_…`): a number
-may be a text, a text may be a number, null is like a missing member, unknown members are ignored. Java's own code reads
+Metadata files of tables are read by the rules of Paimon's Java. Java reads most files with Jackson (`as_…`): numbers
+and texts may replace each other, null is like a missing member, unknown members are ignored. Java's own code reads
 schemas (`node_…`): null is 0, and a number in a text may have a fraction. Two rules are stricter here than in Java: a
 text that is not a number is refused (Java reads 0), and an object instead of a text is refused.
 """

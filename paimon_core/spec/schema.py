@@ -111,9 +111,9 @@ class TableSchema:
 
     @property
     def counts_new_rows(self) -> bool:
-        """Whether the version of Paimon that created the table writes files with counts.
+        """Whether the version of Paimon that created the table writes files with counts (`write-mode` = change-log).
 
-        Later versions ignore the option.
+        Later versions ignore that option.
         """
         return self.counts_equal_rows and self.version <= _ONE_BUCKET_VERSION
 
@@ -131,8 +131,8 @@ class TableSchema:
         return self == (written if self.time_millis else replace(written, time_millis=0))
 
     def is_of_table(self, written: TableSchema) -> bool:
-        """Return whether the schema that was written with this number belongs to the same table: by its time, or by
-        columns and keys if the time is not known. Servers may add options.
+        """Return whether a written schema with the same number belongs to the same table. Compare the times, or columns
+        and keys if the time is unknown; servers may add options, so options are not compared.
         """
         if self.time_millis:
             return self.time_millis == written.time_millis

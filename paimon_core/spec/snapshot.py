@@ -119,9 +119,9 @@ class Snapshot:
         return ", ".join(filter(None, (f"the commit of snapshot {self.id}", writer_of(node))))
 
     def is_same(self, other: Snapshot) -> bool:
-        """Return whether two files have one writer's snapshot.
+        """Return whether this snapshot and another are the same commit of the same writer.
 
-        The name of its manifest list is unique, like its uuid.
+        The name of a snapshot's manifest list is unique, like its uuid.
         """
         return self.uuid == other.uuid and self.delta_manifest_list == other.delta_manifest_list
 

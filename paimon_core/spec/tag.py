@@ -70,8 +70,8 @@ def decode_tag(path: str, data: bytes, name: str) -> Tag:
 def decode_kept_snapshot(path: str, data: bytes) -> Snapshot:
     """Return the snapshot with the files that a tag keeps, from only the tag's members about files.
 
-    Other members may have any form. Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError` if the
-    files are not certain.
+    Other members may have any form. Raises `CorruptFileError`, `UnsupportedVersionError`, `UnfamiliarFormError` if
+    these members do not show the files for certain.
     """
     node = decode_json_object(path, data)
     return snapshot_of(path, {"id": 0} | {key: node[key] for key in _OF_FILES if key in node} | _whole_id(node))

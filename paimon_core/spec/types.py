@@ -254,7 +254,7 @@ def parse_type(node: Any, depth: int = 0, *, of_blobs: bool = False) -> DataType
 
     Raises `InvalidSchemaError`, `UnsupportedFeatureError`."""
     if depth > MAX_NESTING:
-        raise InvalidSchemaError(f"Types are nested more than {MAX_NESTING} levels deep.")
+        raise InvalidSchemaError(f"Types are nested more than {MAX_NESTING} levels deep. Use a type with fewer levels.")
     if isinstance(node, str):
         found = _parse_atomic(node)
         if depth and found.kind is Kind.BLOB and not of_blobs:
@@ -263,7 +263,7 @@ def parse_type(node: Any, depth: int = 0, *, of_blobs: bool = False) -> DataType
             )
         return found
     if not isinstance(node, dict) or not isinstance(node.get("type"), str):
-        raise InvalidSchemaError(f"{shortened(node)} is not a data type.")
+        raise InvalidSchemaError(f"{shortened(node)} is not a data type. Write one of Paimon's types, such as BIGINT.")
     match = _NESTED_SPELLING.fullmatch(" ".join(node["type"].split()))
     if match is None:
         raise _not_a_type(node["type"])
@@ -373,6 +373,6 @@ def has_vector(data_type: DataType) -> bool:
 
 
 def cheap_field(fields: Iterable[DataField]) -> DataField:
-    """Return a column to read when any column would do: the first without vectors, if there is one."""
+    """Return a column for reads that may choose any column: the first one without vectors, or else the first column."""
     known = tuple(fields)
     return next((f for f in known if not has_vector(f.type)), known[0])

@@ -66,8 +66,8 @@ class Allowed:
         return self.named_file(path, root) is not None
 
     def named_file(self, path: str, root: str) -> str | None:
-        """Return the location of the file at `path`, which rows or options of the table at `root` name. Return None if
-        the file must not be read.
+        """Return the location of the file at `path` if it may be read, else None. Rows or options of the table at
+        `root` name this path.
 
         If the catalog has neither the option nor users, every file may be read. Else the file must be below the table,
         or below an allowed location, and not in another folder of a warehouse with users. Links are followed before

@@ -47,8 +47,8 @@ def open_branch(store: TableStore, name: str) -> TableStore:
 def open_lending_branch(store: TableStore, name: str) -> TableStore:
     """Return the store of a branch that is read together with `store`.
 
-    It has the newest schema of the branch with the columns of `store`, which may be an older version of the table. If
-    no schema of the branch has these columns, it has the latest one. Raises `BranchNotFoundError`.
+    It has the branch's newest schema with the columns of `store`, because `store` may be an older version of the table.
+    If no schema of the branch has these columns, it has the branch's latest schema. Raises `BranchNotFoundError`.
     """
     branch = open_branch(store, name)
     if have_same_columns(store.schema, branch.schema):

@@ -79,22 +79,22 @@ class MetadataCache:
 
     @cached_property
     def earliest_numbers(self) -> TableValues[int]:
-        """For each table with a hint at the earliest version: a number that the hint has had."""
+        """For each table with a hint at the earliest version, a number that the hint had at some time."""
         return TableValues()
 
     @cached_property
     def version_counts(self) -> TableValues[int]:
-        """The number of versions in the last listing. Only tables on storages that give tags of files have one."""
+        """The number of versions in the last listing. Only tables on storages with ETags have one."""
         return TableValues()
 
     @cached_property
     def tagged_schemas(self) -> TableValues[int]:
-        """The numbers of schemas that were read with a tag: only some storages give tags of files."""
+        """The numbers of schemas that were read with an ETag. Only some storages return ETags."""
         return TableValues()
 
     @cached_property
     def listed_folders(self) -> TableValues[tuple[str, ...]]:
-        """The folders in the last listing of each database, which may be tables. They may have been deleted since."""
+        """The folders in the last listing of each database that may be tables. They may have been deleted since."""
         return TableValues()
 
     @cached_property

@@ -1,8 +1,9 @@
-"""A look at the versions of a table while the table is opened. A statement that plans at once needs no other look.
+"""List the versions of a table while the table is being opened. A statement that plans right after that needs no other
+listing.
 
-The look is part of the opened table, so it begins after the statement has begun, and sees all commits from before. The
-time that it counts is short: a commit takes a longer chain of requests. So a program that opens a table, waits for the
-commit of another program that it starts then, and reads the table, sees this commit.
+The listing is part of the opened table. So it begins after the statement has begun, and sees all earlier commits. It is
+valid only for a short time, less than a commit's chain of requests takes. So if a program opens a table, starts another
+program, waits for that program's commit, and reads the table, it sees this commit.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def may_list(cache: MetadataCache, root: str) -> bool:
 
 
 def with_early_look(io: FileIO, root: str, cache: MetadataCache, act: Callable[[], T]) -> tuple[T, EarlyLook | None]:
-    """Call `act`, which opens the table at `root`, and look at its versions beside it, if the session knows it."""
+    """Call `act`, which opens the table at `root`. If the session knows the table, list its versions in parallel."""
     known = cache.latest_numbers.get(root)
     if io.requests_at_once < 2 or known is None or not may_list(cache, root):
         return act(), None

@@ -1,4 +1,4 @@
-"""Refuse tables that this version would misread, or would write so that other engines misread them.
+"""Refuse tables that this version would misread, and tables that other engines would misread after its writes.
 
 `options.support` lists the options of such tables. All other options are accepted, even unknown options, as in Java.
 """

@@ -62,7 +62,8 @@ def _with_commit(error: UnreadableFileError, io: FileIO, paths: TablePaths) -> U
 
 
 def commit_of(io: FileIO, paths: TablePaths, name: str) -> str:
-    """Return a text about the commit that wrote the file `name`, or about the latest commit if that is unknown.
+    """Return a text about the commit that wrote the file `name`. If the commit is unknown, the text is about the latest
+    commit.
 
     Return "" if the table does not have a readable snapshot.
     """

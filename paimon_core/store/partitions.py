@@ -98,11 +98,11 @@ class PartitionFilter:
 
 
 def partition_value(fields: Sequence[DataField], bucket_dir: str, default_name: str, name: str) -> pa.Scalar | None:
-    """Return the value of a partition column in the names of the folders above a bucket. Return None for any other
+    """Return the value of a partition column, from the names of the folders above a bucket. Return None for any other
     column.
 
-    Files of other writers may lack these columns. Raises `InvalidDataError` for a value that does not fit the column's
-    type.
+    This is needed because files of other writers may lack partition columns. Raises `InvalidDataError` for a value that
+    does not fit the column's type.
     """
     folders = bucket_dir.split("/")[-1 - len(fields) : -1]
     pairs = [tuple(map(unescape_path_name, name.split("=", 1))) for name in folders]

@@ -33,9 +33,10 @@ def schema_files(io: FileIO, root: str) -> dict[int, FileStatus]:
 def latest_schema(io: FileIO, root: str, cache: MetadataCache | None = None) -> TableSchema | None:
     """The latest schema, or None if the table does not exist.
 
-    A table may be dropped and created again by its old name, with another schema of the same number. So `cache` keeps a
-    schema by the tag of the bytes that were read, and each call lists the files. The tag in the list may also be the
-    tag of an earlier file: after two renames, the first table has its name again, with its files and their tags.
+    A table may be dropped and created again under its old name, with another schema of the same number. So `cache`
+    keeps a schema by the ETag of its file, and each call lists the files with their ETags. A listed ETag may also be
+    one that was read earlier: after two renames, the first table has its old name again, with its files and their
+    ETags.
     """
     first = None
     if cache is None or cache.tagged_schemas.get(root) is not None or io.requests_at_once < 2:
@@ -106,7 +107,8 @@ def check_same(store: TableStore, *, must_exist: bool) -> None:
     """Raise `TableNotFoundError` if another table has the place of the table that was opened: its files cannot be read
     by the columns and keys of the old one. With `must_exist`, also raise the error if the table was dropped.
 
-    The schema of a table may be unpublished (MERGE adds columns), or at a server only.
+    The schema of the opened table may not be a file: a MERGE that adds columns has not published it yet, or only a
+    server has it.
     """
     try:
         if store.schema.is_of_table(load_schema(store.io, store.paths.version_root, store.schema.id)):

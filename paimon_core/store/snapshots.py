@@ -38,8 +38,8 @@ def latest_snapshot(store: TableStore) -> Snapshot | None:
 def _hinted(store: TableStore) -> Snapshot | None:
     """Return the newest version by the hint; None if the hint is missing or outdated.
 
-    While the hint is read, look at the number that the session remembers. This look counts only if the hint names the
-    same number.
+    While the hint is read, also read the version that the session remembers, in parallel. It is used only if the hint
+    has the same number.
     """
     read_hint = partial(_read_hint, store, store.paths.latest_hint)
     known = store.cache.latest_numbers.get(store.paths.version_root)
@@ -56,9 +56,9 @@ def latest_for_commit(store: TableStore) -> Snapshot | None:
     """Return the newest version like `latest_snapshot`, as the base of a commit. If the session knows the version, its
     three reads are parallel.
 
-    So the version may be read before the next number is looked at, and both may have expired in between. The same can
-    happen to a writer that pauses after `latest_snapshot`: after its publish, it finds that its base is gone
-    (`commit/withdraw.py`).
+    So the version may be read before the next number is checked, and both versions may have expired in between. The
+    same can happen to a writer that pauses after `latest_snapshot`. Such a writer notices after its publish that its
+    base is gone (`commit/withdraw.py`).
     """
     known = store.cache.latest_numbers.get(store.paths.version_root)
     if known is None or store.io.requests_at_once < 2:
@@ -74,8 +74,8 @@ def latest_for_commit(store: TableStore) -> Snapshot | None:
 
 
 def latest_for_read(store: TableStore) -> Snapshot | None:
-    """Return the newest version like `latest_snapshot`, with fewer requests if the session has read the table: with one
-    if the storage gives tags of files, and with none if the table was opened a moment ago (`early_look.py`).
+    """Return the newest version like `latest_snapshot`, with fewer requests if the session has read the table before:
+    one request if the storage has ETags, none if the table was opened a moment ago (`early_look.py`).
 
     Use it for reads, and for plans that a commit checks later. Never build a commit on it: expiry may free the number
     that the session remembers, and for a moment a snapshot outside the history may have this number
@@ -91,11 +91,11 @@ def latest_for_read(store: TableStore) -> Snapshot | None:
 
 
 def _in_listing(store: TableStore, known: int) -> Snapshot | None:
-    """Return the newest listed version. The listing has its tag, so a version that the session has read needs no
-    request of its own.
+    """Return the newest listed version. The listing has its ETag, so a version that the session has read before needs
+    no further request.
 
-    Return None if the storage gives no tags or the table has many versions. Also return None if a number between
-    `known` and the newest version is missing: such numbers were freed, so the newest may be outside the history.
+    Return None if the storage has no ETags or the table has many versions. Also return None if a number between `known`
+    and the newest version is missing: such numbers were freed, so the newest may be outside the history.
     """
     counts, root = store.cache.version_counts, store.paths.version_root
     if not may_list(store.cache, root):
@@ -134,7 +134,7 @@ def find_tagged(store: TableStore, snapshot_id: int) -> tuple[Snapshot, str | No
 
 
 def _tagged(store: TableStore, snapshot_id: int, tag: str | None) -> str:
-    """Return the name in the cache for a version: its number may be used again, for other content with another ETag."""
+    """Return a version's name in the cache. It contains the ETag: a number may be used again for other content."""
     return f"{store.paths.snapshot(snapshot_id)}?{tag}"
 
 
@@ -215,8 +215,9 @@ def snapshot_ids(store: TableStore) -> list[int]:
 def history_ids(store: TableStore) -> list[int]:
     """Return the numbers of all versions, ascending and without gaps.
 
-    A listing may miss a file that is created meanwhile, and show a later one. So a gap counts only if it is there a
-    moment later."""
+    A listing may miss a file that is created meanwhile, and show a later one. So a gap counts only if a second listing
+    also shows it.
+    """
     ids = snapshot_ids(store)
     found = without_gaps(ids)
     return found if len(found) == len(ids) else without_gaps(snapshot_ids(store))
@@ -255,8 +256,9 @@ def write_hints(store: TableStore, snapshot_id: int) -> None:
 
 
 def _has_earliest_hint(store: TableStore) -> bool:
-    """Return whether the earliest version has a hint. The session looks once: readers of a table that has lost the hint
-    since then list its versions, and the first version of a new table always writes it."""
+    """Return whether the earliest version has a hint. The session checks this once. If the hint is lost later, readers
+    list the versions instead; and the first version of a new table always writes the hint.
+    """
     seen, root = store.cache.earliest_numbers, store.paths.version_root
     if seen.get(root) is None and (hint := _read_hint(store, store.paths.earliest_hint)) is not None:
         seen.put(root, hint)

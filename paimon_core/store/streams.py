@@ -6,11 +6,11 @@ N is a commit identifier; for a streaming query, its epoch. Made: the commit is 
 was nothing to commit. Not made: none of these snapshots is this commit. Other engines do not use such files.
 `commit/once.py` explains their purpose.
 
-The file with the highest number of a user is valid, and a commit deletes the files below its own. A process that fell
-behind can at most create a lower one again.
+The file with the highest number of a user is valid, and a commit deletes the files below its own. A process that is
+late can only create a lower one again, which is not valid.
 
-An empty file says no more than its name: the commit was begun. It counts as `{"made": false, "searched": 0}`, which is
-always true. Earlier versions left such files on HDFS and SFTP if they were killed while they wrote a record.
+An empty file shows only that the commit was begun, as its name does. It counts as `{"made": false, "searched": 0}`,
+which is always true. Earlier versions left such files on HDFS and SFTP if they were killed while they wrote a record.
 """
 
 from __future__ import annotations

@@ -86,7 +86,9 @@ class IcebergCatalogs(Protocol):
 class OtherTables(Protocol):
     """The other tables of a table's catalog, with the rights of the catalog's user. Picklable.
 
-    All reads of one scan read them at the same `moment` (epoch milliseconds), None for their latest versions."""
+    All reads of one scan use the tables' versions of one `moment` (epoch milliseconds); None stands for the latest
+    versions.
+    """
 
     @property
     def moment(self) -> int | None: ...
@@ -160,7 +162,7 @@ class TableStore:
     def under(self, schema: TableSchema, branch: str) -> TableStore:
         """Return the store of the same table or of a branch, with another schema and its options.
 
-        It reads whole VARIANTs, because fields may have other ids there.
+        It reads whole VARIANTs, because fields may have other ids in that schema.
         """
         return replace(self, schema=schema, options=TableOptions(schema.options), branch=branch, variant_paths={})
 
@@ -209,7 +211,8 @@ class TableStore:
     def delete_many(self, paths: Sequence[str]) -> None:
         """Delete files like `delete`, in any order and with as few requests as the storage needs.
 
-        Call it for so few files that the turn cannot end meanwhile."""
+        Pass only as many files as can be deleted before the turn ends.
+        """
         if len(paths) == 1:
             self.delete(paths[0])
             return
@@ -252,5 +255,7 @@ class TableStore:
             self.turn.check()
 
     def writer_slot(self) -> AbstractContextManager[object]:
-        """Queue with the writers of this machine (`FileIO.writer_slot`), unless this store's upkeep has its turn."""
+        """Queue with the writers of this machine (`FileIO.writer_slot`), unless the upkeep that uses this store already
+        has the turn.
+        """
         return self.io.writer_slot(self.root) if self.turn is None else nullcontext()

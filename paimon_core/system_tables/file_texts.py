@@ -69,9 +69,10 @@ def have_whole_stats(manifest: EntryColumns, group: StatsGroup) -> NDArray[np.bo
 def file_texts(
     now: TableSchema, manifest: EntryColumns, groups: Iterable[StatsGroup], zone: tzinfo | None
 ) -> list[pa.Array]:
-    """Return the texts of the files of groups in the order of their rows, as columns: see `FileTexts`.
+    """Return the texts of the files in groups as columns, sorted by the rows of the files: see `FileTexts`.
 
-    Bounds of a column with a changed type are local in `zone`."""
+    Bounds of a column with a changed type are local times in `zone`.
+    """
     rows, parts = [np.zeros(0, dtype=np.int64)], [[pa.array([], pa.string())] * _COLUMNS]
     for group in groups:
         whole = have_whole_stats(manifest, group)

@@ -20,8 +20,8 @@ from paimon_core.system_tables import files, references, table_indexes, versions
 class SystemTable:
     """The columns of a system table, and a function for its rows.
 
-    The function returns a table, or tuples of values in the order of the columns. Moments are in the zone that it is
-    passed.
+    The function returns a table, or tuples of values in the order of the columns. The function gets a time zone, and
+    its moments are wall clocks in this zone.
     """
 
     schema: pa.Schema

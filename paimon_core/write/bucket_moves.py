@@ -110,7 +110,9 @@ class BucketMoves:
     def _compacted(
         self, store: TableStore, live: Sequence[BucketState], routed: Sequence[CommitMessage], strategy: Strategy
     ) -> list[CommitMessage]:
-        """Return the messages with written files, and one message for each bucket that was compacted with them."""
+        """Compact the buckets that got rows. Return the `routed` messages, and one message for each bucket that was
+        compacted.
+        """
         job = compaction_job(store, _with_routed(live, routed), strategy)
         with ExitStack() as undo:
             for message in routed:
@@ -136,8 +138,9 @@ class BucketMoves:
 
 
 def write_store(store: TableStore, latest: Callable[[], Snapshot | None], *, overwrites: bool) -> TableStore:
-    """Return the store for the tasks of a statement. It has the number of buckets, if all the statement's rows get the
-    same number. `latest` looks up the latest version; few tables need it. A writer opens no other tables.
+    """Return the store for the tasks of a statement. If all rows of the statement go to partitions with one number of
+    buckets, the store has this number. `latest` looks up the latest version, which few tables need. The store has no
+    access to other tables.
     """
     store = replace(store, others=None)
     default = store.options[POSTPONE_DEFAULT_BUCKETS]
@@ -167,8 +170,9 @@ def bucket_numbers(
 ) -> dict[bytes, int]:
     """Return the number of buckets of each partition with postponed rows.
 
-    It is the partition's present number, else `postpone.default-bucket-num`, else a number by the partition's rows or
-    bytes. With `batch`, the last number has an upper limit."""
+    It is the partition's present number, else `postpone.default-bucket-num`, else a number computed from the
+    partition's rows or bytes. With `batch`, the computed number has an upper limit.
+    """
     numbers, rows, sizes = dict(known), defaultdict[bytes, int](int), defaultdict[bytes, int](int)
     for source in postponed:
         rows[source.partition] += source.row_count

@@ -49,8 +49,8 @@ class KeyValueWriter:
     """The `TableWriter` of primary-key tables.
 
     Rows are kept in a buffer of `write-buffer-size`. A full buffer is sorted, merged and spilled to the local disk, and
-    at the end all spilled runs are merged into files. If the options do not allow more spilling, everything is merged
-    immediately, and the files end.
+    at the end all spilled runs are merged into files. If the options do not allow more spilling, all runs are merged
+    and written at once, and later rows go to new files.
 
     Sequence numbers count rows in order of arrival: the last row of a key wins. `once`: a row must not be changed
     twice, as in a MERGE. `base` is the base for assigning dynamic buckets; without it, buckets fill less evenly.

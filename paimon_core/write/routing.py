@@ -1,9 +1,9 @@
 """Move rows to other buckets: postponed rows get a bucket, and a rescale divides the rows of a bucket again.
 
 A task reads files of one bucket in order and writes level-0 files of other buckets. Postponed rows get sequence numbers
-in the order in which they are read, after all rows of the table; the numbers are assigned before the tasks start. Rows
-of buckets already have sequence numbers, and keep them. So if a statement began before a rescale, its rows are still
-younger than the rows that it saw.
+in the order in which they are read, above all numbers in the table; the ranges are assigned before the tasks start.
+Rows that already have a bucket keep their sequence numbers. So if a statement begins before a rescale and commits after
+it, its rows are still younger than the rows that it read.
 """
 
 from __future__ import annotations

@@ -73,9 +73,9 @@ def open_writer(
     `base` is the common base of the tasks of a table with dynamic buckets. `tracked`: the rows were in the table
     before, and come with the columns of row tracking. Primary-key tables number rows from `sequence_start`.
 
-    If rows come partition by partition, files are filled; any other order makes more files. Raises
-    `UnsupportedFeatureError` for formats and merge engines that this version does not write, and
-    `InvalidOptionError` for values of options that are unknown here.
+    Pass rows partition by partition: any other order makes more and smaller files. Raises `UnsupportedFeatureError` for
+    formats and merge engines that this version does not write, and `InvalidOptionError` for values of options that are
+    unknown here.
     """
     check_buckets(store)
     check_merging(store, "written")

@@ -1,4 +1,4 @@
-"""Python runs this module before a program that `paimon-sql run` starts, and before every Python program that this
+"""Python runs this module before each program that `paimon-sql run` starts, and before each Python program that such a
 program starts.
 
 It makes `SparkSession.builder.getOrCreate()` install (`paimon_sql.install`) each session that it returns. It imports

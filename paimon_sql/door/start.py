@@ -1,7 +1,7 @@
 """The start of the process: reads what the driver has written, and finds the PySpark that fits the driver's Spark.
 
-It reports what is missing by one line on standard output, which the jar turns into an error. So nothing else may write
-there, and PySpark is imported only when it has been found.
+If something is missing, it prints one line to standard output, and the jar raises an error with this line. So no other
+code may print there, and PySpark is imported only after it was found.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> NoReturn:
         _fail(report, error)
     while sys.stdin.buffer.read(1):
         pass
-    os._exit(0)  # threads may wait for a driver that is no more
+    os._exit(0)  # threads may still wait for a driver that has ended
 
 
 def read_driver(read_line: Callable[[], str]) -> Driver:

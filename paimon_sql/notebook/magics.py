@@ -98,8 +98,8 @@ def _run(statement: ScriptStatement, cell: Cell, session: Any, evaluate: Callabl
 
 
 def html_of_frame(frame: Any) -> str | None:
-    """Return the first rows of a DataFrame of system tables as a table. Other DataFrames are shown as PySpark shows
-    them, because reading their rows may take long.
+    """Return the first rows of a DataFrame of system tables as an HTML table. Return PySpark's own HTML for other
+    DataFrames, because reading their rows may take long.
     """
     if not shows_system_tables(frame):
         text: str | None = frame._repr_html_()

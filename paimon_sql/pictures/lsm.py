@@ -131,7 +131,9 @@ def _lines(buckets: Sequence[BucketMap], width: int) -> Iterator[str]:
 
 
 def _blocks(run: Run, room: int) -> str:
-    """Return a run as characters: full ones, shaded ones if the next compaction takes the file, and a gap behind."""
+    """Return a run as characters: full blocks, or shaded blocks for files that the next compaction takes. A wide file
+    ends with a half block.
+    """
     cells = [" "] * room
     for span in run.spans:
         start, end = int(span.start * (room - 1)), max(int(span.end * (room - 1)) + 1, int(span.start * (room - 1)) + 1)

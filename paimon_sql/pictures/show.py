@@ -92,13 +92,14 @@ class TablePictures:
         """The LSM map: each bucket's sorted runs over its key range, and the files that are compacted next.
 
         `partition` is written as `$partitions` shows it, such as "day=2024-01-01". Tables without a primary key have no
-        such map. `after` "compact" or "minor compact" also shows each bucket after that compaction, which does not run.
+        such map. With `after` = "compact" or "minor compact", also show each bucket after that compaction; the
+        compaction does not run.
         """
         return self.chosen("lsm", Choice(partition, bucket, after))
 
     def timeline(self, after: str | None = None) -> ShownPicture:
-        """The newest commits, with the rows that each added or removed, and tags. `after` "expire_snapshots" also shows
-        the snapshots that an expiry would remove.
+        """The newest commits, with the rows that each added or removed, and tags. With `after` = "expire_snapshots",
+        also show the snapshots that an expiry would remove.
         """
         return self.chosen("timeline", Choice(after=after))
 
@@ -129,13 +130,13 @@ class TablePictures:
         return self.all()._repr_html_()
 
     def chosen(self, kind: str | None, part: Choice = WHOLE) -> ShownPicture:
-        """The picture of a kind, by its name; None for every picture that the table has."""
+        """Return the picture of a kind by its name; with None, return every picture that the table has."""
         return ShownPicture(self.name, lambda form: self.render(kind, form, part))
 
 
 def png_of(svg: str) -> bytes:
-    """Return an SVG document of `pictures.svg` as PNG, in colours for light pages. Raises `UnsupportedFeatureError`
-    if the package resvg_py is not installed, or if the machine has no font that it finds.
+    """Return an SVG document of `pictures.svg` as PNG, in colours for light pages. Raises `UnsupportedFeatureError` if
+    the package resvg_py is not installed, or if it finds no font on the machine.
     """
     if _drawn(_ONE_LETTER.format("x")) == _drawn(_ONE_LETTER.format("")):
         raise UnsupportedFeatureError(

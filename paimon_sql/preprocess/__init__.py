@@ -4,10 +4,10 @@ Only parts that Spark cannot parse are edited, by character offset; other statem
 Statements without a counterpart in Spark's SQL become values, which the bridge runs. One exception: PRIMARY KEY
 constraints, which Spark parses, always become the table property `primary-key`.
 
-Each rule in `rules/` handles one spelling. Most statements have none: patterns over the text find that out in less than
-a millisecond for 10 KB. Other statements are divided into tokens (`lexing`), which rules read with a `cursor`. Rules
-return `edits`, which also map offsets in Spark's messages back to the written text, or a value of `statements`.
-`scripts` divides a text into statements.
+Each rule in `rules/` handles one spelling. Most statements have no such spelling: patterns over the text show this in
+less than a millisecond for 10 KB. Other statements are divided into tokens (`lexing`), which rules read with a
+`cursor`. Rules return `edits`, which also map offsets in Spark's messages back to the written text, or a value of
+`statements`. `scripts` divides a text into statements.
 
 This folder may import `paimon_core` and sqlglot, but nothing of Spark.
 """

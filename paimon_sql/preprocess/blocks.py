@@ -31,8 +31,8 @@ class Block:
 
 def read_block(tokens: Tokens, first: int = 0, *, strict: bool = False) -> Block | None:
     """Return the block that begins at a token; None if no block begins there. In Spark's grammar a `;` ends each
-    statement of a block, so an END inside of a statement is a name. If that leaves the block without an END, a `;` is
-    missing: such a block is only whole if the reading is not `strict`.
+    statement of a block, so an END inside of a statement is a name. If no END remains for the block itself, a `;` is
+    missing before it. Such a block counts as whole only without `strict`.
     """
     symbols = tokens.symbols
     if first >= len(symbols) or symbols[first] != "BEGIN":

@@ -61,8 +61,8 @@ class Counterpart:
     `statement` names it, and `format` is the format that has it. `table` is the name in the statement. `write` is the
     advice, with the fields of `values` and these: `{table}`, the table's name in SQL, `{snapshots}`, `{files}` and
     `{audit_log}`, the names of its system tables, `{name}`, its name as a string for procedures, and `{call}`, CALL
-    with the namespace of procedures. `parsed_as` is set if Spark reports no syntax error: it is the table that Spark
-    finds in the statement, "" for none.
+    with the namespace of procedures. `parsed_as` is set if Spark can parse the statement, with another meaning: it is
+    the table name that Spark finds in it, or "" if Spark finds none.
     """
 
     statement: str

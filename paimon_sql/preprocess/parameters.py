@@ -45,9 +45,9 @@ def with_values(text: str, found: Sequence[tuple[int, int]], values: Sequence[st
 
 
 def needs_values(text: str, found: Sequence[tuple[int, int]], preprocess: Preprocess) -> bool:
-    """Return whether the parameters of a statement must get their values before it is parsed: a statement that only
-    Paimon has, or a script in which more such statements are found once the parameters have values. `preprocess` may
-    raise `PreprocessError`.
+    """Return whether the parameters of a statement must get their values before it is parsed. This is so for a
+    statement that only Paimon has, and for a script if more such statements are found once the parameters have values.
+    `preprocess` may raise `PreprocessError`.
     """
     try:
         plain = preprocess(text)

@@ -7,7 +7,7 @@ from paimon_core.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Syntax:
-    """The parts of the syntax that a Spark's parser may lack; True if it accepts them.
+    """The parts of the syntax that not every version's parser accepts; True if this Spark's parser does.
 
     update_options: `UPDATE t WITH ('k' = 'v') SET …`
 

@@ -1,7 +1,7 @@
 """The types of the arguments that programs pass to public methods.
 
 A wrong type would fail somewhere below, with an error that names neither the method nor the argument. So each public
-function and method is `checked`: it compares its arguments with its annotations, and says what to pass.
+function and method is `checked`: it compares its arguments with its annotations, and its error names the types to pass.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ _UNCHECKED = frozenset(("Any", "object", "Clauses"))
 
 
 def checked(function: _Function) -> _Function:
-    """Decorate a public function: a wrong type of an argument is a `TypeError` that says what to pass.
+    """Decorate a public function: an argument of a wrong type raises a `TypeError` that names the types to pass.
 
     Texts that are not Unicode raise `InvalidDataError`. Annotations must be types that this module can compare.
     """

@@ -1,8 +1,8 @@
 """Filters that other tools push into a dataset: expressions of `pyarrow.compute`, as conditions of scans.
 
-Arrow has no way to look into an expression but its text, which is not exact: it lacks types, for example. So the text
-only suggests a condition. From the parsed parts an expression is built again, and if it does not equal the given one,
-nothing is pushed down. Arrow then filters the rows, so that a filter that is not understood costs time only.
+Arrow shows the content of an expression only as a text, which is not exact: it lacks types, for example. So the text is
+parsed, and an expression is built again from the parts. If this expression does not equal the given one, nothing is
+pushed down, and Arrow filters the rows: the query then takes longer, but is right.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Rows that a program hands over, as rows of a table: by name, and with the casts that INSERT allows.
+"""Convert the rows of a program to rows of a table: by the names of columns, and with the casts that INSERT allows.
 
-The rules are the ones of Spark's store assignment (`spark.sql.storeAssignmentPolicy` = ANSI): a value that the column
+The rules are those that Spark uses for INSERT (`spark.sql.storeAssignmentPolicy` = ANSI): a value that the column
 cannot hold is an error, and a text never becomes a number.
 """
 
@@ -148,7 +148,7 @@ class AssignedRows:
         return self._as_arrow(values, field)
 
     def _as_arrow(self, column: pa.Array, field: DataField) -> pa.Array:
-        """The same kind of values in the type of the column; digits of a second that the type lacks are cut off."""
+        """Return values of the same kind in the type of the column. Digits of a second that the type lacks are cut."""
         wanted = arrow_type(field.type)
         if column.type == wanted:
             return column

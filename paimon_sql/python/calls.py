@@ -39,7 +39,7 @@ def call_procedure(
 
 
 def typed_arguments(name: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments of a procedure that are written as texts, as on a command line.
+    """Parse the arguments of a procedure from texts, as on a command line.
 
     Raises `InvalidOptionError` for a text that is not a value of the parameter's type.
     """

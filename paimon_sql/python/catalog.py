@@ -212,9 +212,9 @@ class PaimonCatalog:
     def call(self, procedure: str, **arguments: Any) -> pa.Table:
         """Call a procedure, as `CALL sys.NAME` does, and return the rows of its result.
 
-        Jobs run on threads of this process. Tables are named `database.table`.
-        Raises `NotFoundError` for an unknown procedure, `InvalidOptionError` for arguments that are unknown, missing or
-        of another type, `UnsupportedFeatureError` for what needs Spark, and what the procedure raises.
+        Jobs run on threads of this process. Tables are named `database.table`. Raises `NotFoundError` for an unknown
+        procedure, `InvalidOptionError` for arguments that are unknown, missing or of another type,
+        `UnsupportedFeatureError` for a procedure or an argument that needs Spark, and the errors of the procedure.
         """
         from paimon_sql.python.calls import call_procedure  # noqa: PLC0415  procedures take long to import
 

@@ -84,7 +84,8 @@ def made_anew(table: Table, assigned: Iterable[str]) -> dict[str, Computed]:
 
 @dataclass(frozen=True, slots=True)
 class ChangedRows:
-    """Makes the changes of a statement, as tasks write them: a kind, the place of the replaced row, and the new row.
+    """Makes the changes of a statement in the form that tasks write: a kind, the place of the replaced row, and the new
+    row.
 
     New values are cast as INSERT casts them, and must satisfy the table's constraints.
     """

@@ -107,7 +107,7 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
             return self.scanner(columns, filter, **options).head(min(num_rows, _MOST_ROWS))
 
     def count_rows(self, filter: pc.Expression | None = None, **options: Any) -> int:
-        """Return the number of rows that satisfy a filter: without one, from metadata if it has the number."""
+        """Return the number of rows that satisfy a filter. Without a filter, use metadata if it has the number."""
         if filter is None:
             return self._scan.count()
         with _translated():
@@ -151,7 +151,9 @@ def _watched(rows: pa.RecordBatchReader, notify: Callable[[PaimonError], object]
 
 
 def _names_in(filter: pc.Expression | None, schema: pa.Schema) -> set[str]:
-    """The columns that a filter may use: Arrow's text of a filter contains their names, or positions among all."""
+    """Return the columns that a filter may use. Arrow's text of a filter contains their names, or their positions in
+    the schema.
+    """
     if filter is None:
         return set()
     if positions_in(filter):

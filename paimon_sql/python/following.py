@@ -1,9 +1,9 @@
 """Following a table: its rows, then its changes, in batches that a program acknowledges.
 
-The positions are the ones of streams in Spark, and so are the consumers. Three rules keep a consumer from losing rows:
-a consumer moves only over batches that are acknowledged without a gap; it moves over versions without changes only
-if all batches before them are acknowledged; and a follower that stopped within its first version reads this version
-again, because later changes are changes of it.
+Positions and consumers are the same as those that Spark's streams use. Three rules keep a consumer from losing rows: a
+consumer moves only over batches that are acknowledged without a gap. It moves over versions without changes only if all
+batches before them are acknowledged. If a follower stopped within its first version, it reads this version again,
+because later changes refer to rows of this version.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Follower(Iterator["ChangeBatch"]):
         while True:
             start, end = self._next, self._stream.latest(self._next, self._limits)
             splits = self._stream.plan(start, end).splits if end != start else ()
-            self._next = end  # not before the plan: after an error the next request needs these changes
+            self._next = end  # set only after the plan: if that fails, the next request must read these changes again
             if end != start:
                 if splits:
                     return ChangeBatch(self._scan, splits, end.json(), self._progress.delivered(end), self._progress)

@@ -74,8 +74,7 @@ class Pairing:
 
     def requires_equal(self, column: Bound, value: Bound) -> bool:
         """Return whether the condition makes this value of the source equal to the column of the target in all pairs.
-        The value may lack the cast of the condition: when it is stored, it is cast to the column's type in the same
-        way.
+        The condition may cast the value; the cast is ignored here, because storing the value casts it in the same way.
         """
         equal = (e for e in self.equal if e.target == column and not e.takes_null)
         return any(value in (e.source, _uncast(e.source)) for e in equal)
@@ -113,8 +112,9 @@ class Matches:
         self.matched = np.zeros(len(source), dtype=np.bool_)
 
     def pairs(self, target: pa.StructArray) -> tuple[NDArray[np.int64], pa.RecordBatch]:
-        """Return the pairs of a batch of the target's rows: the places of these rows, and both rows. Raises
-        `InvalidDataError`. Rows of the source that have a pair are marked in `matched`."""
+        """Return the pairs of a batch of the target's rows: for each pair, the place of the target's row and both rows.
+        Mark the source's rows that have a pair in `matched`. Raises `InvalidDataError`.
+        """
         pairing, batch = self._pairing, pa.record_batch({TARGET: target})
         columns = [_comparable(evaluate(e.target, batch, pairing.zone)) for e in pairing.equal]
         codes = self._codes(columns, learns=False)
@@ -137,8 +137,9 @@ class Matches:
         return condition_of("and", *parts) if len(parts) > 1 else parts[0] if parts else None
 
     def _codes(self, columns: Sequence[pa.Array], *, learns: bool) -> NDArray[np.int64]:
-        """Return a number for each row that is equal for equal values in all columns; -1 for values that do not occur
-        in the source."""
+        """Return a number for each row. Rows have the same number if their values are equal in all columns. The number
+        is -1 if the values do not occur in the source.
+        """
         codes = np.zeros(len(columns[0]), dtype=np.int64)
         for i, (column, distinct, equal) in enumerate(zip(columns, self._distinct, self._pairing.equal, strict=True)):
             found = pc.index_in(column, value_set=distinct, skip_nulls=not equal.takes_null)
@@ -190,7 +191,9 @@ def _equality(part: Bound) -> _Equal | None:
 
 
 def _reached(equal: _Equal, distinct: pa.Array) -> Bound | None:
-    """The condition that the target's value is in the source, or between its least and its largest value there."""
+    """Return the condition that the target's value occurs in the source, or that it is between the least and the
+    largest value there.
+    """
     node, kind = equal.target, equal.target.type.kind
     if equal.takes_null or kind not in _PRUNING or node.name != "field" or node.parts[0].name != COLUMN:
         return None

@@ -156,7 +156,9 @@ class _Merge:
 
     @property
     def _kept(self) -> frozenset[str]:
-        """The columns that some updates assign and others do not: written anew, they keep their values there."""
+        """Return the columns that some updates assign and other updates do not. These columns are written too, so the
+        other updates write their old values.
+        """
         updates = [c.values.keys() for c in (*self.matched, *self.by_source) if c.values is not None]
         return self.updated - frozenset(name for name in self.updated if all(name in of for of in updates))
 
@@ -225,7 +227,7 @@ class _Merge:
             yield places[chosen], self.rows.updated(kept, {n: c.values(part) for n, c in clause.values.items()})
 
     def _chosen(self, clauses: Sequence[_Clause], rows: pa.RecordBatch) -> Iterator[tuple[_Clause, NDArray[np.int64]]]:
-        """Yield the rows of each clause: of several clauses that apply to a row, the first one takes it."""
+        """Yield the rows of each clause. If several clauses apply to a row, the first one gets it."""
         left = np.arange(rows.num_rows)
         for clause in clauses:
             chosen = left
@@ -302,7 +304,9 @@ class _ClauseReader:
         return Computed.of(name, f"{SOURCE}.{quoted}", self.sides.fields(SOURCE), self.sides.zone)
 
     def _check_keys(self, values: Mapping[str, Computed]) -> None:
-        """Raise an error if a key column gets another value than the one that the condition equates it with."""
+        """Raise an error if a clause assigns another value to a key column than the value that the condition makes it
+        equal to.
+        """
         fields = self.sides.fields(TARGET)
         for key in (k for k in self.table.schema.primary_keys if k in values):
             quoted = "`" + key.replace("`", "``") + "`"

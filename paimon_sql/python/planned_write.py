@@ -1,4 +1,4 @@
-"""Writes as values that travel: each process writes a part of the rows, and one process commits all parts at once."""
+"""Writes in several processes: each process writes a part of the rows, and one process commits all parts at once."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _LOG = logging.getLogger(__name__)
 class WrittenPart:
     """Files with a part of the rows of a write, and the commit user of the write. No reader sees them before a commit.
 
-    It travels by `pickle`, or as `json`, which `PlannedWrite.part` reads. The `seal` shows that a process with the
-    write made the part, because a commit or an abort of a forged part could delete other files.
+    Send it to another process by `pickle`, or as `json`, which `PlannedWrite.part` reads. A commit or an abort of a
+    forged part could delete other files. So a `seal` proves that a process with the write made the part.
     """
 
     location: str
@@ -78,7 +78,8 @@ class WrittenPart:
 class PlannedWrite:
     """A write to a table, to be made in parts by several threads, processes or machines with the same package.
 
-    It travels by `pickle`, with the settings of the storage and their secrets; never unpickle what others stored.
+    Send it to other processes by `pickle`. It contains the settings of the storage and their secrets. Never unpickle
+    data that other users may have changed.
     """
 
     table: Table = field(repr=False)
@@ -209,8 +210,8 @@ class PlannedWrite:
 
 
 def _by_partition(table: Table, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Sort the rows of each batch by partition: rows of a partition that come together fill whole files. If the last
-    row of a key wins across partitions, keep the order.
+    """Sort the rows of each batch by partition, so that the rows of a partition fill whole files. Keep the order if the
+    last row of a key wins across partitions.
     """
     names = () if table.schema.cross_partition_update else table.schema.partition_keys
     keys = [(name, "ascending") for name in names]

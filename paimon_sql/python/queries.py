@@ -73,7 +73,7 @@ class ParsedQuery:
 @dataclass(frozen=True, slots=True)
 class QueryLimits:
     """The limits of a query: only its first `rows` are returned, it ends after some `seconds` or when `stop` is set,
-    and it may use at most `memory`, spelled as in DuckDB, and no files beyond that.
+    and it may use at most `memory`, spelled as in DuckDB; it cannot spill to files.
     """
 
     rows: int
@@ -83,8 +83,8 @@ class QueryLimits:
 
     @contextmanager
     def ending(self, end: Callable[[], object]) -> Iterator[None]:
-        """Call `end` at the limits of time during the block, again and again until the block ends: a query that is
-        being planned may ignore the first call.
+        """Call `end` if the block reaches a time limit, and repeat the call until the block ends: a query that is being
+        planned may ignore the first call.
         """
         ended, last = threading.Event(), time.monotonic() + self.seconds
 
@@ -124,7 +124,7 @@ def run_query(catalog: PaimonCatalog, text: str, limits: QueryLimits | None = No
         after = "" if limits is None else f" after {limits.seconds:g} seconds"
         raise InvalidOptionError(f"The query was stopped{after}: let it read less, or run it in Spark.") from error
     except duckdb.Error as error:
-        if errors:  # of a scan: DuckDB reports only its text
+        if errors:  # an error of a scan: DuckDB reports only its text
             raise errors[0] from error
         raise InvalidOptionError(f"The query cannot run: {_first_line(error)}. Correct the query.") from error
     finally:

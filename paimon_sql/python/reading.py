@@ -36,7 +36,7 @@ _POLL_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class RowReader:
-    """Reads the rows of a scan from splits. It travels: `pickle` copies it to another process.
+    """Reads the rows of a scan from splits. `pickle` can copy it to another process.
 
     `schema` are the columns of the result. `predicate` filters rows while files are read; rows that do not match may
     remain. `condition` decides. With `shown`, only these rows and masked columns are visible.
@@ -92,7 +92,8 @@ class RowReader:
 class ScanSplit:
     """A part of a scan, to be read anywhere: in a thread, a process, or on another machine with the same package.
 
-    It travels by `pickle`, with the settings of the storage and their secrets; never unpickle what others stored.
+    Send it to other processes by `pickle`. It contains the settings of the storage and their secrets. Never unpickle
+    data that other users may have changed.
     """
 
     reader: RowReader
@@ -130,8 +131,8 @@ def divided(splits: Sequence[DataSplit], threads: int) -> list[DataSplit]:
 def in_order(
     reader: RowReader, splits: Sequence[DataSplit], threads: int, *, collected: bool = False
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Yield the batches of splits in their order. Up to `threads` splits are read ahead, each by a few batches; all
-    splits and batches if they are `collected`, because a caller with all rows in memory saves none by waiting.
+    """Yield the batches of splits in their order. Up to `threads` splits are read ahead, each by a few batches. With
+    `collected`, all splits are read ahead completely, because the caller keeps all rows in memory anyway.
     """
     spare = threads // max(1, len(splits))
     if spare > 1:

@@ -64,7 +64,7 @@ class TableScan:
 
     The version is fixed: a scan returns the same rows each time, as long as the version is not expired. A scan may be
     used from several threads. It is an Arrow stream (`__arrow_c_stream__`), so that `polars.DataFrame(scan)`,
-    `duckdb.sql("SELECT … FROM scan")`, pandas and DataFusion take it as it is.
+    `duckdb.sql("SELECT … FROM scan")`, pandas and DataFusion accept it directly.
     """
 
     table: Table = field(repr=False)
@@ -85,10 +85,10 @@ class TableScan:
     def to_batches(self) -> pa.RecordBatchReader:
         """Return the rows as a stream of batches, read by all cores with bounded memory.
 
-        The rows of a split are in the order of their files; nothing else is promised of the order.
-        Raises `DataFileMissingError` if the version expired meanwhile, `TableNotFoundError` if the table was dropped
-        or replaced by another one since it was opened, `CorruptFileError`, `StorageError`; `InvalidDataError` for a
-        value that the condition fails on, such as a division by zero.
+        The rows of a split are in the order of their files. No other order is guaranteed. Raises `DataFileMissingError`
+        if the version expired meanwhile, `TableNotFoundError` if the table was dropped or replaced by another one since
+        it was opened, `CorruptFileError`, `StorageError`; `InvalidDataError` for a value that the condition fails on,
+        such as a division by zero.
         """
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())
 
@@ -180,7 +180,9 @@ class TableScan:
 
     @property
     def _is_indexed(self) -> bool:
-        """Return whether indexes may find rows: they know nothing of the rows that a user may not see."""
+        """Return whether indexes may find rows. They cannot if the user sees only a part of the table, because indexes
+        cover hidden rows, too.
+        """
         return self._is_version and self.derived is DerivedTable.ROWS and self.shown is None
 
     def explain(self) -> str:
@@ -251,7 +253,7 @@ class TableScan:
 
     @property
     def _evaluated(self) -> Condition | None:
-        """The condition that rows are checked for, None if the partitions that are read satisfy it."""
+        """Return the condition to check rows for, or None if all rows of the partitions to read satisfy it."""
         schema = self.table.schema
         answered = self._is_version and self.shown is None
         if answered and all(p is not None and is_answered_by_partitions(p, schema) for p in self._pushed):
@@ -316,7 +318,9 @@ def new_scan(
 
 
 def scan_fields(table: Table, derived: DerivedTable) -> list[DataField]:
-    """Return the columns that a scan may name: also the metadata columns that no column of the table hides."""
+    """Return the columns that a scan may name: the table's columns, and the metadata columns that have other names than
+    these.
+    """
     own = derived_fields(table.store, derived)
     hidden = {f.name for f in own}
     extra = () if derived is not DerivedTable.ROWS else (*metadata_fields(table.schema), *tracking_fields(table.store))

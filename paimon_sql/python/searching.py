@@ -56,14 +56,16 @@ def text_query(scan: TableScan, column: str, query: str | Mapping[str, Any], k: 
 def _searched(scan: TableScan, column: str) -> DataField:
     field = next((f for f in scan_fields(scan.table, scan.derived) if f.name == column), None)
     if field is None:
-        raise ColumnNotFoundError(f"Table {scan.table.name} has no column {column!r} to search in.")
+        raise ColumnNotFoundError(
+            f"Table {scan.table.name} has no column {column!r} to search in. Name one of its columns."
+        )
     if scan.limit is not None:
         raise InvalidOptionError(f"A scan with limit {scan.limit} cannot be searched: give the number of rows as k.")
     return field
 
 
 def compared_rows(scan: TableScan, query: VectorQuery, asked: Sequence[str]) -> pa.Table:
-    """Return the requested columns of the nearest rows of a scan, which also has the column of the vectors."""
+    """Return the requested columns of the nearest rows of a scan. The scan must also have the column of the vectors."""
     return nearest(scan.to_batches(), query, scan.schema).select([*asked, SEARCH_SCORE])
 
 

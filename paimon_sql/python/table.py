@@ -138,7 +138,7 @@ class PaimonTable:
         options: Options | None = None,
         **choice: Unpack[VersionChoice],
     ) -> TableScan:
-        """Return a scan: a value that says which rows to read. Nothing is read before rows are requested.
+        """Return a scan: a value that selects rows. Nothing is read before rows are requested.
 
         `columns` are the columns of the result (default: all of the table; metadata columns such as
         `__paimon_file_path` only if they are named). `where` is a condition: SQL, as Spark reads it in ANSI mode, or an
@@ -198,9 +198,9 @@ class PaimonTable:
         """Return a scan of the changes after a version, up to another one (default: the latest version).
 
         A version is the id of a snapshot or the name of a tag; two `datetime` select the commits between them. The
-        column `rowkind` says how a row changed: "+I", "-U", "+U" or "-D". The rows between two snapshots are the
-        changelog of the table, or else rows as they were written; two tags of a table with a primary key are compared.
-        Open `$binlog` to have an update in one row. Other arguments as for `scan`.
+        column `rowkind` says how a row changed: "+I", "-U", "+U" or "-D". Between two snapshots, the changes are the
+        table's changelog, or the written rows if it has none. Two tags of a table with a primary key are compared. Open
+        `$binlog` to have an update in one row. Other arguments as for `scan`.
 
         Raises the errors of `scan`; `SnapshotNotFoundError` if the changes expired, `UnsupportedFeatureError` for other
         derived tables.
@@ -347,7 +347,7 @@ class PaimonTable:
         return self.inner.with_options(given_options(options))
 
     def _target(self, options: Options | None) -> WrittenTable:
-        """Return the table for a write that may add columns: with `write.merge-schema`, as it is now."""
+        """Return the table for a write that may add columns. With `write.merge-schema`, load its present schema."""
         given, table = given_options(options), self._written(options)
         if table.store.options[MERGE_SCHEMA]:
             table = self.catalog.load_table(self.identifier).in_zone(self.inner.store.zone).with_options(given)

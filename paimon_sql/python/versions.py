@@ -77,8 +77,8 @@ def options_of_changes(
 ) -> dict[str, str]:
     """Return the option that selects the changes after a version up to another one (None: the latest version).
 
-    Two tags are compared, as Spark compares them; a tag beside a snapshot stands for the snapshot that it has.
-    Raises `InvalidOptionError`, `SnapshotNotFoundError`, `TableNotFoundError` if the table was dropped.
+    Two tags are compared, as in Spark. If only one of them is a tag, it stands for its snapshot. Raises
+    `InvalidOptionError`, `SnapshotNotFoundError`, `TableNotFoundError` if the table was dropped.
     """
     latest = latest_snapshot(store)
     if latest is None:

@@ -1,5 +1,6 @@
-"""Writes in Python: rows become files, and one commit makes them visible. The steps are the ones of INSERT, DELETE and
-UPDATE in Spark, with one task in this process."""
+"""Writes in Python: rows become files, and one commit makes them visible. The steps are the same as for INSERT, DELETE
+and UPDATE in Spark, with one task in this process.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ class WrittenTable:
     stage: Callable[[list[SchemaChange]], StagedTable]
 
     def of_rows(self, rows: pa.RecordBatchReader) -> tuple[Table, Callable[[], None] | None]:
-        """Return the table for rows, with the columns that they add, and the step that makes these columns visible.
+        """Return the table with the columns that the rows add, and the function that makes these columns visible.
 
         Raises `UnsupportedFeatureError` for a column with a type that a table cannot have, `InvalidSchemaError`.
         """
@@ -114,7 +115,8 @@ def _replaced(
 def _check_mergeable(table: Table) -> None:
     if table.store.options[UPSERT_KEY]:
         raise UnsupportedFeatureError(
-            f"Table {table.name} has '{UPSERT_KEY.key}': its rows are merged by MERGE INTO, which needs Spark."
+            f"Table {table.name} has '{UPSERT_KEY.key}': an INSERT into it runs as MERGE INTO, which needs "
+            "Spark. Write the rows in Spark."
         )
 
 

@@ -140,7 +140,7 @@ def hand_to_spark_submit(
     """Make PySpark start its JVM with the given options of spark-submit and with settings.
 
     Raises `InvalidOptionError` for options that cannot have an effect: another deploy mode than `client`, settings that
-    are not Spark's, and any of them under spark-submit itself.
+    are not Spark's, and any option if the program already runs under spark-submit.
     """
     values = ((name, getattr(arguments, name[2:].replace("-", "_"))) for name in SUBMIT_OPTIONS)
     given = [(name, value) for name, value in values if value is not None]

@@ -57,7 +57,7 @@ def _compiled_classes() -> Mapping[str, bytes]:
 
 
 def jar_of(classes: Mapping[str, bytes]) -> bytes:
-    """Return a jar of classes by their names: the same bytes for the same classes, on each machine."""
+    """Return a jar of classes by their names. The same classes give the same bytes on every machine."""
     entries = {"META-INF/MANIFEST.MF": _MANIFEST}
     entries |= {f"{name.replace('.', '/')}.class": classes[name] for name in sorted(classes)}
     made = io.BytesIO()

@@ -74,8 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _doctor() -> int:
-    """Print the Spark internals that this package uses, and what does not fit in Java and in the Python of executors.
-    Return the exit status, 1 if something is missing that statements need.
+    """Print the Spark internals that this package uses, and problems with Java and with the Python of executors. Return
+    the exit status, 1 if statements need something that is missing.
     """
     try:
         with quiet_start():

@@ -143,7 +143,8 @@ class Shell:
         try:
             if len(self._sources) == _SOURCE_DEPTH:
                 raise InvalidDataError(
-                    f"SOURCE {path} cannot be run: scripts are nested more than {_SOURCE_DEPTH} levels deep."
+                    f"SOURCE {path} cannot be run: scripts are nested more than {_SOURCE_DEPTH} levels deep. "
+                    "Check whether they run each other in a circle."
                 )
             text = read_script(path)
         except (OSError, InvalidDataError) as error:

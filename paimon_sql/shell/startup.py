@@ -15,8 +15,7 @@ _CHUNK = 65536
 def quiet_start() -> Iterator[None]:
     """Drop output to stderr inside the block, such as the JVM's greeting, unless the block fails.
 
-    A process that the block starts writes its stderr through this one afterwards, too: Spark's progress bar still
-    works.
+    After the block, a process that it started still writes its stderr through this process: Spark's progress bar works.
     """
     console = os.dup(2)
     source, sink = os.pipe()
@@ -36,7 +35,7 @@ def quiet_start() -> Iterator[None]:
 
 
 class _Relay:
-    """Copies one descriptor to another. It keeps back the bytes until it is opened."""
+    """Copies one descriptor to another. It stores the bytes until it is opened, and then passes them on."""
 
     def __init__(self, source: int, target: int):
         self.source, self.target = source, target

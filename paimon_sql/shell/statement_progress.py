@@ -1,5 +1,5 @@
-"""The progress of a statement: the phase of this package's work, or the stage that Spark runs, with what is done of how
-much, the rate, and the time left.
+"""The progress of a statement: the phase of this package's work, or the stage that Spark runs, with the part that is
+done, the rate, and the time left.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _FIRST, _EVERY = 1.0, 0.5  # seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageState:
-    """The active stages of the newest job: the number of the first of them among `stages`, and the tasks of them all.
+    """The active stages of the newest job: the number of the first active stage among all `stages`, and the tasks of
+    all active stages.
 
     `seconds` is the time since the first of them was seen, `total` the time since the statement began.
     """
@@ -73,7 +74,7 @@ StatementState = StageState | PhaseState
 class StageWatch:
     """Reads the progress of a statement from the open phases, and from Spark's status tracker.
 
-    A phase in files or rows says more than Spark's tasks, and work of the driver has no tasks.
+    A phase counts files or rows, which are more exact than Spark's tasks, and work in the driver has no tasks.
     """
 
     tracker: Any
@@ -123,8 +124,8 @@ class StageWatch:
 
 @contextmanager
 def watching(watch: StageWatch, show: Callable[[StatementState | None], bool]) -> Iterator[None]:
-    """Show the progress during the block, from its first second on. `show` gets None at the end, if it showed anything;
-    it returns whether it can show more.
+    """Show the progress during the block, from its first second on. At the end, `show` gets None if it has shown a
+    state. `show` returns whether it can still show states.
     """
     ended, shown = threading.Event(), threading.Event()
 

@@ -82,7 +82,9 @@ def _serve(arguments: argparse.Namespace, stop: threading.Event | None) -> None:
 
 
 def _ended(arguments: argparse.Namespace) -> threading.Event:
-    """Return an event that SIGTERM and Ctrl-C set. PySpark, which cancels all jobs at Ctrl-C, has started before."""
+    """Return an event that SIGTERM and Ctrl-C set. Call this after PySpark has started, because PySpark sets its own
+    handler for Ctrl-C.
+    """
     ended = threading.Event()
 
     def end(*_: object) -> None:

@@ -70,7 +70,7 @@ class Diagnosis:
     def __str__(self) -> str:
         lines = [f"Spark {self.spark}, Java {self.java}, Python {self.python}"]
         if not self.is_known:
-            lines.append(f"This version has not been tried: {', '.join(VERSIONS)} have.")
+            lines.append(f"This version has not been tested. Tested versions: {', '.join(VERSIONS)}.")
         width = max(len(found.name) for found in self.hooks)
         lines += ["", f"{len(self.hooks)} hooks into Spark, {len(self.moved)} of them moved:"]
         lines += [f"  {found.name:{width}}  {_state(found)}".rstrip() for found in self.hooks]
@@ -134,7 +134,7 @@ def check_spark(jvm: Jvm) -> None:
         )
     if not found.is_known:
         warnings.warn(
-            f"paimon-sql has not been tried with Spark {found.spark}, only with {', '.join(VERSIONS)}. This Spark "
+            f"paimon-sql has not been tested with Spark {found.spark}, only with {', '.join(VERSIONS)}. This Spark "
             "has all internals that it uses; run paimon-sql doctor, and your own tests.",
             stacklevel=3,
         )

@@ -25,9 +25,9 @@ VERSIONS = ("4.0", "4.1", "4.2", "4.3")  # the minor versions that the hooks are
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A feature that older versions lack. A Spark has it if it has the member `needs`; Apache Spark does from `since`
-    on. `statement` matches the statements that use it; it is absent (None) if no statement must be refused. With
-    `is_misread`, an older Spark may parse these statements as something else.
+    """A feature that older versions lack. A Spark has the feature if it has the member `needs`; Apache Spark has it
+    from version `since` on. `statement` matches the statements that use it; it is absent (None) if no statement must be
+    refused. With `is_misread`, an older Spark may parse these statements as something else.
     """
 
     what: str

@@ -1,9 +1,9 @@
 """`Proxy`: the base of every Python object that implements a Java interface.
 
-Java passes every method of the interfaces to the object, also methods with a default: a subclass defines them all.
-Errors cross as Java exceptions: an error of this package becomes the exception that Spark's users expect, and an
-exception from the JVM goes back unchanged. If the called method does not declare a checked exception, an unchecked one
-with the same text crosses: Java would throw an UndeclaredThrowableException without that text.
+Java passes every method of the interfaces to the object, even methods with a default implementation. So a subclass must
+define all of them. Errors cross as Java exceptions: an error of this package becomes the exception that Spark's users
+expect, and an exception from the JVM goes back unchanged. If the called method does not declare a checked exception, an
+unchecked one with the same text crosses: Java would throw an UndeclaredThrowableException without that text.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Proxy:
     """A Java object implemented in Python: Java calls its public methods and gets their results.
 
     `CACHED` names methods without arguments that always return the same answer. `RAISING` names methods that pass on
-    any error of Spark's, also one that their interfaces do not declare. `Jvm.fronted` puts an object in front of the
-    proxy that does both. `ANALYZING` names the methods of `RAISING` that raise errors of Spark's analyzer.
+    every error of Spark's, even if their interfaces do not declare it. `Jvm.fronted` puts a Java object in front of the
+    proxy, which does both. `ANALYZING` names the methods of `RAISING` that raise errors of Spark's analyzer.
     """
 
     ANALYZING: ClassVar[frozenset[str]] = frozenset()

@@ -1,7 +1,7 @@
 """The redaction of catalogs' secrets in Spark's event log, its UI and the answer of SET.
 
-Spark redacts a setting if its name or value matches the pattern `spark.redaction.regex`. Of the properties that jobs
-carry along, Spark redacts only settings that the context has, too.
+Spark redacts a setting if its name or value matches the pattern `spark.redaction.regex`. Jobs have properties, too.
+Spark redacts a property only if the context has a setting with the same name.
 """
 
 from __future__ import annotations

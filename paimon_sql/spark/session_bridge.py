@@ -202,8 +202,8 @@ class SessionBridge:
         return has_cached(self.session)
 
     def refresh_changed(self, catalog: str, identifier: Identifier) -> None:
-        """Make Spark read the cached rows of a changed table or branch again, by its own name and by the name of the
-        table, which means the branch in a session that audits it.
+        """Make Spark read the cached rows of a changed table or branch again. Rows of a branch may be cached under the
+        branch's name, and under the table's name in a session that audits the branch.
         """
         for name in dict.fromkeys((identifier.name, identifier.base.name)):
             self.refresh_cached(catalog, identifier.database, name)

@@ -54,7 +54,9 @@ def migrate_table(
     check_parallelism(parallelism)
     chosen = table_options(options or "") | (options_map or {})
     if PRIMARY_KEY.key in chosen:
-        raise InvalidOptionError("Migrated tables are append tables: a primary key cannot be among the options.")
+        raise InvalidOptionError(
+            "Migrated tables are append tables: a primary key cannot be among the options. Leave it out."
+        )
     kind = source_type.strip().lower()
     if kind not in _KINDS:
         raise InvalidOptionError(f"source_type cannot be {kind!r}: use one of {', '.join(_KINDS)}.")

@@ -87,7 +87,7 @@ def _target_name(migration: Migration) -> Identifier:
 def _what_is_left(storage: FileIO, path: str) -> IcebergTable | None:
     try:
         return read_iceberg_table(storage, path)
-    except PaimonError:  # its manifests are deleted already, and these come after its files
+    except PaimonError:  # its manifests are deleted already, so its files are, too: files are deleted first
         return None
 
 

@@ -56,7 +56,7 @@ class Runs:
 
     @staticmethod
     def of(files: FormatTable, splits: Sequence[FormatSplit]) -> Runs:
-        """Return the runs for files of another engine, which may add files under names that existed before."""
+        """Return the runs for files of another engine, which may create new files under names of deleted files."""
         io, found = files.store.io, dict[str, str]()
         paths = [p for split in splits for p in split.paths]
 

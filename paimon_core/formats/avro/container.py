@@ -39,7 +39,7 @@ SYNC_SIZE = 16
 _METADATA = fastavro.parse_schema({"type": "map", "values": "bytes"})
 _LARGEST_HEADER = 2**24
 _FEW_RECORDS = 2**12
-SHORT_SCHEMA = 2**14  # bytes of schemas that are cached: metadata files have few
+SHORT_SCHEMA = 2**14  # bytes of the longest schema that is cached: metadata files have few different schemas
 _READ_STEP = 2**24  # some sources allocate the requested bytes even if the file is shorter
 
 
@@ -53,7 +53,8 @@ class ContainerReader:
     """The blocks of a container. Raises `ValueError` for bytes that are not a container with an Avro schema, and
     `UnknownCodecError`.
 
-    Several records of a data file may have the same name, so `type` is the schema with names resolved."""
+    `type` is the schema with its names resolved, because several record types in it may have the same name.
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -100,7 +101,9 @@ class ContainerReader:
         return total, np.frombuffer(content, dtype=np.uint8)
 
     def _named_packed(self) -> list[tuple[int, bytes]]:
-        """Return the blocks of a metadata file. Each record has a file name, which takes at least a compressed byte."""
+        """Return the blocks of a metadata file. A record contains a file name, so it takes at least one compressed
+        byte; this limits the number of records.
+        """
         blocks = list(self._packed())
         records, size = sum(count for count, _ in blocks), sum(len(packed) for _, packed in blocks)
         if records > size + _FEW_RECORDS:

@@ -260,7 +260,10 @@ def _settings(options: TableOptions, schema: pa.Schema) -> dict[str, Any]:
     filtered, numbers = options[_BLOOM_COLUMNS], _column_numbers(schema)
     for name in filtered:
         if name not in numbers:
-            raise InvalidOptionError(f"Option '{_BLOOM_COLUMNS.key}' cannot name {name!r}: there is no such column.")
+            raise InvalidOptionError(
+                f"Option '{_BLOOM_COLUMNS.key}' cannot name {name!r}: there is no such column. "
+                "Name columns of the table."
+            )
     for option in (_DICTIONARY, _BLOOM_FPP):
         if not 0 <= options[option] <= 1:
             raise InvalidOptionError(f"Option '{option.key}' cannot be {options[option]}: use a share from 0 to 1.")

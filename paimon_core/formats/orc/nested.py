@@ -1,4 +1,4 @@
-"""Columns of ORC files, with other arrays in place of some parts. CHAR columns without the spaces of the file.
+"""Replace parts of the columns of ORC files by other arrays, and remove the spaces that ORC adds to CHAR values.
 
 ORC files number a column and each of its parts: the elements of a list, the keys and values of a map, the fields of a
 struct. The number leads to the kind of the part in the file's footer.
@@ -17,10 +17,10 @@ _Change = Callable[[pa.Array, int], pa.Array]
 
 
 def changed_columns(batch: pa.RecordBatch, schema: pa.Schema, tail: OrcTail, change: _Change) -> pa.RecordBatch:
-    """Return a batch of a file with other arrays.
+    """Return a batch of a file with other arrays in place of some parts.
 
-    `schema` is the schema of the file, or has other types without parts. `change` returns the array in place of a part
-    without parts, and gets the number of the part.
+    `schema` is the schema of the file, or the same schema with other types of parts without subparts. `change` gets the
+    number of each such part, and returns the array that replaces it.
     """
     root = dict(zip(schema.names, tail.types[0].below, strict=True))
     fields = [schema.field(name) for name in batch.schema.names]

@@ -5,8 +5,8 @@ SECONDARY: the last three bits count the zeros that were cut off (n: n + 1 zeros
 seconds, from the same file with a footer that declares the columns of times as numbers. Source: ORC specification v1.
 
 The stripe names the time zone of the writer's clock. pyarrow only finds names of regions. Java's writers also write
-names such as `GMT+08:00` and `PST`, which `paimon_core.time_zones` resolves. In zones other than UTC, pyarrow reads old
-times differently from Java: local mean times, and a second of the times around the epoch.
+names such as `GMT+08:00` and `PST`, which `paimon_core.time_zones` resolves. In zones other than UTC, pyarrow reads two
+kinds of old times differently from Java: local mean times, and times around the epoch, which differ by a second.
 
 Spark writes a TIMESTAMP, which is a moment, as ORC's time without a zone: the stored seconds are then the moment
 itself. Paimon's own writers store the moment's wall clock of UTC instead.
@@ -62,8 +62,8 @@ def times_as_numbers(source: pa.NativeFile, tail: OrcTail, index: int) -> Replac
 
 
 def is_found_by_rules(zone: str) -> bool:
-    """Return whether this module must find a time zone by its own rules: its name is not a region's, and pyarrow has no
-    rules or other rules for it.
+    """Return whether this module must resolve a time zone itself. It must if pyarrow does not know the zone, or has
+    other rules for it, and the name is not the name of a region.
     """
     if zone in SHORT_NAMES:
         return True
@@ -79,7 +79,7 @@ def is_utc(zone: str) -> bool:
 
 
 def has_old_clocks(stripe: pa.RecordBatch, zone: str) -> bool:
-    """Return whether pyarrow may have read other times of a stripe than Java wrote in a time zone."""
+    """Return whether a stripe has times that pyarrow may read differently from what Java wrote in a time zone."""
     return zone not in _UTC and any(map(_has_old_clocks, stripe.columns))
 
 
@@ -144,8 +144,8 @@ class StripeTimes:
 def moments_without_zone(
     file: po.ORCFile, tail: OrcTail, sources: Sequence[str | None], fields: Sequence[DataField]
 ) -> frozenset[int]:
-    """Return the numbers of the columns that `fields` read as moments and that a file of Spark stores without a zone.
-    `sources` are the names of the fields' columns in the file.
+    """Return the numbers of the columns that `fields` read as moments, in a file of Spark that stores moments without a
+    zone. `sources` are the names of the fields' columns in the file.
     """
     if _OF_SPARK not in (file.metadata or {}):
         return frozenset()
@@ -217,6 +217,8 @@ def _in_utc(footer: bytes) -> bytes:
 
 
 def _replaced(message: bytes, value: bytes, offset: int, other: bytes) -> bytes:
-    """Return a message in which other bytes replace a value, and their length replaces its length."""
+    """Return a message in which `other` replaces the value at an offset, and the length of `other` replaces the value's
+    length.
+    """
     start, end = offset - len(encode_varint(len(value))), offset + len(value)
     return message[:start] + encode_varint(len(other)) + other + message[end:]

@@ -212,7 +212,8 @@ class ParquetFileWriter:
             if self._writer is not None:
                 self._writer.close()
         if self._writer is not None:
-            self._writer.is_open = False  # else it closes itself again when it is collected, and prints the error
+            # else the writer closes itself again when it is garbage-collected, and prints the error
+            self._writer.is_open = False
         self._output.abort()
 
     def _column_stats(self, field: DataField, footer: pq.FileMetaData) -> ColumnStats:
@@ -235,11 +236,11 @@ def read_groups(io: FileIO, request: ReadRequest) -> Generator[Iterator[pa.Recor
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A file, and its checked footer if the file is near, so that checking each page is cheap.
+    """An open file. If the file is near, so that checking each page is cheap, it has its checked footer.
 
-    `has_own_types`: the columns have the types of the footer, and no others by Arrow's metadata or by a changed footer.
-    `verifies`: the checksums of pages are checked.
-    `parts` are the parts to read of VARIANTs, by column.
+    `has_own_types`: the columns have the types of the file's own footer: neither Arrow's metadata nor a changed footer
+    gives them others. `verifies`: the checksums of pages are checked. `parts` are the parts to read of VARIANTs, by
+    column.
     """
 
     file: pq.ParquetFile
@@ -469,7 +470,9 @@ class _Part:
     run: tuple[int, int] = (0, 0)
 
     def of(self, names: Sequence[str], request: ReadRequest) -> tuple[_Opened, int, int]:
-        """Return a file with these columns of the part, the number of a row group, and the part's first row in it."""
+        """Return a file with the named columns of this part, the number of a row group in that file, and the part's
+        first row in the group.
+        """
         if self.pages is None:
             return self.file, self.group, 0
         data = self.pages.cut(names, self.run)

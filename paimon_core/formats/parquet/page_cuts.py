@@ -1,9 +1,8 @@
 """Some pages of a row group as a small Parquet file in memory: a look-up of a key decodes a page, not the whole group.
 
-Indexes in the file list the first row of each page, and its least and largest values. If the pages of the columns begin
-in the same rows, a cut has the bytes of these pages, with the dictionary before them, and a footer with one row group.
-Nested columns have no cuts.
-Source: parquet-format, `parquet.thrift`, "ColumnIndex", "OffsetIndex", "PageIndex.md".
+Indexes in the file list the first row of each page, and its least and largest values. A cut needs columns with pages
+that begin in the same rows. It has the dictionaries, the bytes of these pages, and a footer with one row group. Nested
+columns have no cuts. Source: parquet-format, `parquet.thrift`, "ColumnIndex", "OffsetIndex", "PageIndex.md".
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 A footer begins with the schema. Footers of files of one writer begin with the same bytes, so a schema is decoded once:
 `Shapes` compares the first bytes of a footer with the beginnings it has seen. The number of rows and the row groups
 follow after the schema. A chunk's metadata has the encodings right before the name of the column, and the codec right
-after it. Chunks are in the order of the columns, so each name is searched for after the name before it, and the time
-grows with the footer alone. Thrift allows other spellings, which no known writer uses: such a footer is decoded
-as a whole.
-Source: parquet-format, `parquet.thrift`, "FileMetaData", "SchemaElement", "ColumnMetaData"; Thrift, "compact protocol".
+after it. Chunks are in the order of the columns. So the search for each name begins after the name before it, and the
+whole search takes one pass over the footer. Thrift allows other spellings, which no known writer uses: such a footer is
+decoded as a whole. Source: parquet-format, `parquet.thrift`, "FileMetaData", "SchemaElement", "ColumnMetaData"; Thrift,
+"compact protocol".
 """
 
 from __future__ import annotations

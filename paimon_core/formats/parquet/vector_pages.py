@@ -1,9 +1,9 @@
 """Columns of vectors, decoded at the speed of memory: lists of floats that have one length, and no NULL.
 
-A page of lists has a level for each element: whether it begins a list, and whether it is there. For vectors, these
-levels follow one pattern, and the bytes behind them are the floats themselves. So a chunk of such pages is its floats,
-one page after the other. The levels of each distinct page are decoded once. Any other chunk is left to the native
-reader: other encodings, lists of several lengths, NULL, damage. Source: parquet-format, "Nested Encoding",
+A page of lists has levels for each element: they show whether the element begins a list, and whether it exists. For
+vectors, these levels follow one pattern, and the bytes behind them are the floats themselves. So a chunk of such pages
+is its floats, one page after the other. The levels of each distinct page are decoded once. Any other chunk is left to
+the native reader: other encodings, lists of several lengths, NULL, damage. Source: parquet-format, "Nested Encoding",
 "DataPageHeader", "RLE/Bit-Packing Hybrid".
 """
 
@@ -42,8 +42,8 @@ _LEVELS = 3  # the highest definition level of a list of nullable elements that 
 def vectors_of(
     near: CheckedFooter, schema: pq.ParquetSchema, column: tuple[int, str, int], *, verifies: bool
 ) -> pa.ListArray | None:
-    """Return a column of a row group; None if it is not made of vectors, or not certain to be so. `column` has the
-    number of the group, the name, and the number of rows. With `verifies`, checksums of pages are checked.
+    """Return a column of a row group; None unless all its pages certainly consist of vectors. `column` has the number
+    of the group, the name, and the number of rows. With `verifies`, checksums of pages are checked.
     """
     group, name, rows = column
     chunks = near.footer.groups[group].chunks
@@ -61,7 +61,7 @@ def vectors_of(
             form = chunk.values // rows, leaf.max_definition_level, _TYPES[chunk.kind]
             parts = [_floats(body, count, *form) for body, count in pages]
     except (ValueError, pa.ArrowException):
-        return None  # the native reader says what is wrong
+        return None  # the native reader raises the error
     values = np.concatenate(parts) if parts else None
     if values is None or len(values) != chunk.values:
         return None

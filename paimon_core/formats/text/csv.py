@@ -81,7 +81,7 @@ def _check_options(options: TableOptions) -> None:
     special = [options[o] for o in (FIELD_DELIMITER, QUOTE, ESCAPE)]
     if len(set(special)) < len(special):
         keys = ", ".join(repr(o.key) for o in (FIELD_DELIMITER, QUOTE, ESCAPE))
-        raise InvalidOptionError(f"Options {keys} cannot have a character in common.")
+        raise InvalidOptionError(f"Options {keys} cannot have a character in common. Set them to different characters.")
     _ = options[LINE_DELIMITER], options[HEADER], options[MODE]  # raises where a value does not parse
 
 

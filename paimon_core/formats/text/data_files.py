@@ -138,9 +138,9 @@ def _null_where_failing(column: pa.Array, data_type: DataType, target: pa.DataTy
 
 
 def _tolerant(column: pa.Array, data_type: DataType, target: pa.DataType) -> tuple[pa.Array, NDArray[np.bool_]]:
-    """Return the values of texts, NULL for texts that do not parse, and a mask of these texts.
+    """Return the values of texts, with NULL for texts that do not parse, and a mask of the texts that do not parse.
 
-    They are found by halving.
+    The texts that do not parse are found by halving: parse all, and if that fails, each half.
     """
     try:
         return value_of_text(column, data_type, target), np.zeros(len(column), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""The interface of a column's index, with answers as row positions of a file or as row ids of a table."""
+"""The interface of a column's index. Its answers are row positions in a file, or row ids of a table."""
 
 from __future__ import annotations
 

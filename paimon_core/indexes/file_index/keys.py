@@ -162,8 +162,9 @@ def slice_keys(keys: Keys, start: int, end: int) -> Keys:
 class LiteralKeys:
     """The ascending keys of values that equal a literal.
 
-    Without `exact`, the literal is at its key or between this key and the next. Without `ordered`, keys do not have the
-    order of values."""
+    Without `exact`, no key equals the literal: it lies at or above its key and below the next one. Without `ordered`,
+    keys do not have the order of values.
+    """
 
     keys: tuple[Key, ...]
     exact: bool = True

@@ -130,14 +130,18 @@ def _check(option: str, column: WantedIndex) -> None:
     if column.key is not None and not isinstance(whole, MapType):
         raise InvalidOptionError(f"Option '{option}' cannot name {column.name!r}: {column.field.name!r} is not a MAP.")
     if isinstance(whole, MapType) and column.key is not None and whole.key.kind not in TEXTS:
-        raise InvalidOptionError(f"Option '{option}' cannot name {column.name!r}: its keys are not strings.")
+        raise InvalidOptionError(
+            f"Option '{option}' cannot name {column.name!r}: its keys are not strings. "
+            "Choose a MAP with keys of type STRING."
+        )
     known = INDEX_TYPES.get(column.index_type)
     if known is None:
         raise InvalidOptionError(f"Option '{option}' has an unknown index type: use one of {', '.join(INDEX_TYPES)}.")
     if not known.admits(column.type):
         raise InvalidOptionError(
             f"Option '{option}' cannot name {column.name!r}: {column.index_type} indexes do not support "
-            f"{column.type.sql()}."
+            f"{column.type.sql()}. "
+            "Choose another type of index, or another column."
         )
     for setting in _SETTINGS:
         column.settings[setting]  # raises if the value does not parse

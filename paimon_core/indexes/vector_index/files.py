@@ -25,8 +25,8 @@ class VectorIndexFile(Protocol):
     ) -> tuple[NDArray[np.int64], Floats]:
         """Return the rows of the `limit` nearest vectors among the `allowed` rows (None: all rows), and their scores.
 
-        `width` is the number of lists to search, or of candidates for `diskann`; None for as many as are likely to
-        have the nearest vectors.
+        `width` is the number of lists to search, or of candidates for `diskann`; None for a number that is likely to
+        find the nearest vectors.
         """
 
 

@@ -1,7 +1,7 @@
 """Clients of object stores: one for each process, bucket and set of options. The client's threads do not survive a
 fork. A child process that used the client would wait for ever, so it gets an error instead. The first request of a
-client is made with short timeouts and once, so that a server that never answers is reported in seconds; after the first
-answer requests are repeated.
+client has short timeouts and is not repeated, so a server that never answers is reported within seconds. After the
+first answer, failed requests are repeated.
 """
 
 from __future__ import annotations

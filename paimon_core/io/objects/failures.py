@@ -1,5 +1,5 @@
-"""Errors of object stores: the cause by the server or the connection, and the remedy. The client's texts contain whole
-answers of servers, which may repeat a key or a signature: only the code and the message of an answer are shown.
+"""Errors of object stores: their cause and the remedy. The client's error texts contain whole answers of servers, and
+these may repeat a key or a signature. So our errors show only the code and the message of an answer.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def object_errors(
 ) -> Iterator[None]:
     """Raise errors of the client as `StorageError`, and the error of a missing object as `FileNotFoundError`.
 
-    The answer to a HEAD request has no code. So `ask` repeats the look-up by a GET request, which may raise an error
-    with a code.
+    The answer to a HEAD request has no error code. So `ask` repeats the look-up as a GET request, because its error has
+    a code.
     """
     try:
         yield

@@ -4,8 +4,8 @@ Hadoop keeps one file system for each scheme and bucket, whatever the settings. 
 endpoints for one bucket would share the first catalog's file system. Therefore each set of settings has a scheme of its
 own, which the process chooses at random: the scheme shows nothing about the keys.
 
-A reader is only offered if the keys are settings: keys of the environment, of profiles and of roles are found by other
-rules in Java, and tokens expire, but a file system of Hadoop lives as long as its process.
+Only keys that are settings of the catalog are passed to Hadoop. Java finds keys of the environment, of profiles and of
+roles by other rules. Tokens expire, but a file system of Hadoop lives as long as its process.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def hadoop_reader(io: FileIO, root: str) -> HadoopReader | None:
 
 
 def _connector_settings(found: Settings, bucket: str, provider: str) -> dict[str, str]:
-    """Return settings of S3A, without prefix. Settings that a catalog does not have are set, too, if the session's own
-    setting would change what is read.
+    """Return settings of S3A, without prefix. A setting that the catalog lacks is set to its default, if the session's
+    own value would change what is read.
     """
     endpoint, is_host = endpoint_of(found, bucket)
     region = found.get("region") or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")

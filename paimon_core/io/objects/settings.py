@@ -208,7 +208,10 @@ def encryption(found: Settings) -> dict[str, Any]:
     except binascii.Error:
         size = 0
     if size != 32:
-        raise InvalidOptionError("The setting fs.s3a.encryption.key for SSE-C is not a key of 256 bits in base64.")
+        raise InvalidOptionError(
+            "The setting fs.s3a.encryption.key for SSE-C is not a key of 256 bits in base64. "
+            "Encode 32 random bytes in base64."
+        )
     return {"server_side_encryption": kind, "sse_customer_key_base64": key}
 
 

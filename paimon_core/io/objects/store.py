@@ -225,7 +225,7 @@ class ObjectStoreFileIO:
 
         with object_errors("create", path, self.options), counted_call(self.metrics, self.scheme, "create"):
             try:
-                client.call(put)  # it must raise a refusal to the client, which notes that it is not the first try
+                client.call(put)  # pass a refusal on to the client, which then knows that this is not the first try
             except _obstore().exceptions.AlreadyExistsError as error:
                 return error  # type: ignore[no-any-return]
             except Exception as error:
@@ -377,7 +377,8 @@ def _obstore() -> Any:
 class _Proof:
     """The proof that creates in a bucket are safe.
 
-    Only success is stored: the storage may be corrected meanwhile.
+    Only success is remembered: after a failure, the storage's configuration may be corrected, so the next create tries
+    again.
     """
 
     def __init__(self) -> None:
@@ -427,8 +428,8 @@ def _begin(store: Any, key: str, size: int | None) -> tuple[int, int, bytes]:
     """Return the size of an object, and the first bytes that its reader needs, with their offset. A small object is
     read as a whole.
 
-    If metadata says that the object is large, its end is requested, which also returns its true size. If metadata is
-    wrong, the object may have no bytes there: then it is requested like an object of unknown size.
+    If metadata says that the object is large, one request reads its end and also returns its true size. If metadata is
+    wrong, the object may end before that offset; then it is requested like an object of unknown size.
     """
     if size is not None and size > WHOLE:
         try:

@@ -144,7 +144,8 @@ def _sequence_groups(schema: TableSchema, options: TableOptions) -> tuple[Sequen
     if unknown:
         raise InvalidOptionError(
             f"Option '{PARTIAL_UPDATE_REMOVE_ON_GROUP.key}' cannot name {unknown[0]!r}: no sequence group is "
-            "ordered by this column."
+            "ordered by this column. "
+            "Name a column of 'fields.….sequence-group'."
         )
     return tuple(groups)
 

@@ -9,9 +9,9 @@ A row of this engine may set only some columns, and each column is merged by its
         aggregated columns       a function over all rows with a sequence of the group; older rows count as older
 
 So the merge of a window is a sequence of steps per column (`lsm.functions.steps`). `RowSteps` has the effect of rows on
-all columns: they are added, ignored, or retracted, or they replace the row, as the first row of a key does, and a
-delete that removes the row. `group_steps` narrows this for each group to the rows that have a sequence of it, and marks
-the newest so far. Columns of a group share them, so a group costs one sort key and one running maximum.
+all columns: a row is added, ignored, or retracted, or it replaces the merged row. The first row of a key replaces it,
+and so does a delete that removes the row. `group_steps` narrows this for each group to the rows that have a sequence of
+it, and marks the newest so far. Columns of a group share them, so a group costs one sort key and one running maximum.
 
 A delete that is a key's first row becomes two steps: first it sets the values that later rows are merged into, then it
 retracts its groups. Source: Paimon's page "Partial Update"; `PartialUpdateMergeFunction`.
@@ -39,8 +39,8 @@ from paimon_core.lsm.rows import ROW_DELETE, ROW_INSERT, KeyedRows, is_retract
 class PartialUpdate:
     """The engine, with the functions of the table's columns by name, and the table's sequence groups.
 
-    Deletes are skipped with `ignore_delete`, and remove the row with `remove_on_delete`. Otherwise they retract the
-    columns of the groups that they have a sequence of. A delete that is a key's first row sets the initial values.
+    Deletes are skipped with `ignore_delete`, and remove the row with `remove_on_delete`. Otherwise a delete retracts
+    the columns of each group for which it has a sequence. A delete that is a key's first row sets the initial values.
     """
 
     functions: Mapping[str, FieldFunction]

@@ -64,8 +64,8 @@ def replaces_rows(schema: TableSchema, options: TableOptions) -> bool:
 
 
 def columns_to_merge(schema: TableSchema, options: TableOptions, wanted: frozenset[str]) -> frozenset[str]:
-    """Return the columns that the engine reads to merge the `wanted` columns: these, and the columns that order
-    them.
+    """Return the columns that the engine reads to merge the `wanted` columns: the wanted columns, and the columns that
+    decide their order.
     """
     ordering = options[SEQUENCE_FIELD]
     needed = {*wanted, *ordering}

@@ -74,7 +74,9 @@ def element_codes(column: pa.Array) -> NDArray[np.int64]:
 
 
 def _several(steps: Steps, known: Mask) -> Mask:
-    """Return the groups with a result that is not the value of one step: several steps, or a step that retracts."""
+    """Return the groups with a result other than the value of a single step: groups with several steps, or with a step
+    that retracts.
+    """
     counts = steps.counts(known)
     result: Mask = counts > 1
     if steps.ops is not None:

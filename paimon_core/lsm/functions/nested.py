@@ -129,7 +129,7 @@ class MergeMapWithKeyTime:
 
 @dataclass(frozen=True, slots=True)
 class NestedKey:
-    """The `nested-key`: the indexes of its fields, and the strategy for rows with NULL in one of them."""
+    """The `nested-key`: the indexes of its fields, and how rows with NULL in one of them are treated."""
 
     fields: tuple[int, ...]
     types: tuple[DataType, ...]

@@ -59,7 +59,7 @@ def _reduced(column: pa.Array, steps: Steps, operation: _Operation) -> pa.Array:
         result, doubtful = _integers(column, steps, known, operation)
     if not doubtful.any():
         return result
-    # a loop over the groups that come near the limits of the type, or divide
+    # loop only over groups near the limits of the type, and groups with a division
     values = [
         _stepwise(column, steps, part, operation)
         for _, part in steps.groups_of(known & np.repeat(doubtful, steps.sizes))
@@ -97,7 +97,9 @@ def _floats(column: pa.Array, steps: Steps, known: Mask, operation: _Operation) 
 
 
 def _taken_back(values: NDArray[Any], steps: Steps, known: Mask, operation: _Operation) -> tuple[NDArray[Any], Mask]:
-    """Return the values, negated if `sum` retracts them, and the groups in which `product` divides by a value."""
+    """Return the values, negated where `sum` retracts them, and the groups in which `product` divides by a retracted
+    value.
+    """
     if steps.ops is None:
         return values, np.zeros(len(steps.starts), dtype=np.bool_)
     backward = steps.is_op(RETRACT) & known

@@ -56,7 +56,7 @@ class Groups:
 
     @cached_property
     def rounds(self) -> list[tuple[Positions, Positions]]:
-        """Return the second step of every group that has one, then the third, and so on: each time the groups and the
+        """Return, for the second step of every group that has one, then the third, and so on: the groups, and the
         numbers of the steps.
         """
         groups, rounds = np.flatnonzero(self.sizes > 1), list[tuple[Positions, Positions]]()
@@ -164,7 +164,9 @@ class Steps:
         return self.reduced(np.maximum, mask * self.groups.numbers).astype(np.int64) - 1
 
     def first(self, mask: Mask) -> Positions:
-        """Return the first step of the mask in each group, the number of all steps for groups without one."""
+        """Return the first step of the mask in each group. For groups without such a step, return the number of all
+        steps.
+        """
         return len(mask) - self.reduced(np.maximum, mask * self.groups.numbers[::-1]).astype(np.int64)
 
     def valid(self, column: pa.Array) -> Mask:

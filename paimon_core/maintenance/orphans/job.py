@@ -33,7 +33,7 @@ _TOGETHER = 10_000  # paths per task
 
 
 class FoundFiles(Protocol):
-    """Listed files that are not in any version. They stay the same, however often they are read."""
+    """Listed files that are not in any version. Every iteration over them yields the same files."""
 
     @property
     def count(self) -> int: ...

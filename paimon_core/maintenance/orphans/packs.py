@@ -122,8 +122,9 @@ def _needed_packs(store: TableStore) -> set[str]:
 
 
 def _data_files(store: TableStore) -> Iterator[tuple[str, str]]:
-    """Yield the data files of a branch's versions, and of manifests that these have in common: the path of each, and of
-    its `.blobref` file, "" if metadata does not name one and the file may have BLOBs.
+    """Yield the data files of a branch's versions, and of manifests that several versions share. Each is the path of
+    the data file and of its `.blobref` file. The second path is "" if metadata does not name such a file although the
+    data file may have BLOBs.
     """
     versions = versions_of(store)
     if versions.unknown_tags:

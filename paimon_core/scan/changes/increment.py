@@ -138,7 +138,9 @@ def _between(store: TableStore, first: str, last: str) -> Increment:
 def _between_times(store: TableStore, first: int, last: int) -> Increment:
     earliest, latest = earliest_snapshot(store), latest_snapshot(store)
     if last < first:
-        raise InvalidOptionError(f"Option '{BETWEEN_TIMESTAMP}' ends ({last}) before it begins ({first}).")
+        raise InvalidOptionError(
+            f"Option '{BETWEEN_TIMESTAMP}' ends ({last}) before it begins ({first}). Exchange the two."
+        )
     if earliest is None or latest is None or first == last:
         return _NOTHING
     if first > latest.time_millis:
@@ -171,7 +173,8 @@ def _snapshots(store: TableStore, first: int, last: int) -> Increment:
     """Return the changes of the snapshots after `first`, up to `last`."""
     if last < first:
         raise InvalidOptionError(
-            f"An incremental query cannot end at snapshot {last}: it begins at the later snapshot {first}."
+            f"An incremental query cannot end at snapshot {last}: it begins at the later snapshot {first}. "
+            "Exchange the two."
         )
     earliest, latest, mode = earliest_snapshot(store), latest_snapshot(store), _mode(store)
     if earliest is None or latest is None or first == last:

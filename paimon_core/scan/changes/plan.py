@@ -173,10 +173,11 @@ def _moved(
 
 
 def _older(common: set[_FileKey], files: Mapping[FileIdentifier, ManifestEntry]) -> set[_FileKey]:
-    """Return the common files with only rows that are older than every row in which the versions differ.
+    """Return the common files in which every row is older than all rows that differ between the versions.
 
     Other common files must stay, because they may decide which row of a key wins: concurrent writers use the same
-    sequence numbers, and then levels decide."""
+    sequence numbers, and then levels decide.
+    """
     oldest: dict[BucketKey, int] = {}
     for identifier, entry in files.items():
         if identifier[:4] not in common:

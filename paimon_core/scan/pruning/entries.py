@@ -165,7 +165,7 @@ def _may_hold(
     excluded = np.zeros(len(group.rows), dtype=np.bool_)
     if wanted.high is not None:
         excluded |= _beyond(low, data_type, wanted.high, above=True)
-        if data_type.kind is Kind.CHAR:  # `Trust.bounds` has what holds of their lower bounds
+        if data_type.kind is Kind.CHAR:  # `Trust.bounds` has the rule for their lower bounds
             excluded &= ~of_format(pc.take(columns.names, rows), "orc")
     if wanted.low is not None:
         excluded |= _beyond(high, data_type, wanted.low, above=False)
@@ -189,7 +189,8 @@ def _beyond(bounds: RowField, data_type: DataType, end: Any, *, above: bool) -> 
 def _numbers_may_hold(bounds: tuple[RowField, RowField], data_type: DataType, wanted: Range, of_orc: Mask) -> Mask:
     """Return for each file whether it may have values in a range, for floats and for times in epoch milliseconds.
 
-    Bounds count only as far as they are reliable."""
+    Bounds that are not reliable exclude nothing.
+    """
     is_float = data_type.kind in FLOATS
     (low, low_valid), (high, high_valid) = (b.floats(data_type) if is_float else b.numbers(data_type) for b in bounds)
     low_trusted, high_trusted = trusted(data_type, low, high, of_orc)

@@ -111,7 +111,7 @@ class FileFilter:
     def ids_of(self, files: Iterable[DataFileMeta]) -> bytes:
         """Return the ids of the rows that global indexes keep in files, encoded as bytes.
 
-        They are empty if the indexes keep so many rows that all rows are read.
+        Return empty bytes if the indexes keep so many rows that all rows are read.
         """
         if self.row_ids is None:
             return b""
@@ -159,13 +159,14 @@ class FileFilter:
         return rows_by_index(self.store, bucket_dir, file, predicate, then, positional=positional)
 
     def keys_may_match(self, entry: ManifestEntry) -> bool:
-        """Return whether a file may have matching rows by its key columns: rows with other keys need no file."""
+        """Return whether a file may have rows with matching keys."""
         return self.key_predicate is None or self._may_match(self.key_predicate, entry)
 
     def prune(self, columns: EntryColumns, rows: Rows) -> Rows:
         """Return the rows of a manifest that columns do not exclude, ascending.
 
-        The caller must check these entries one by one. For a few rows, this takes less time than to compare columns.
+        The caller must check the returned entries one by one. For a few rows nothing is excluded here, because the
+        caller's checks then take less time.
         """
         if len(rows) <= _ONE_BY_ONE:
             return rows

@@ -67,7 +67,8 @@ def first_snapshot(store: TableStore, wanted: ChangeRange) -> int:
     number = _number(store, wanted.start) + (not wanted.includes_start)
     if number < first:
         raise SnapshotNotFoundError(
-            f"The changes of snapshot {number} of table {store.name} expired: the first one that is kept is {first}."
+            f"The changes of snapshot {number} of table {store.name} expired: the first one that is kept is {first}. "
+            "Read the changes from there on."
         )
     return number
 

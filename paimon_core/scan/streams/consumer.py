@@ -2,9 +2,9 @@
 
 consumer/consumer-ID         the next snapshot, as other engines store it, too
 consumer/consumer-ID-kept    an earlier snapshot that is still needed: the snapshot of the first rows, while they
-                             are read; or, if a stream reads the changes of overwrites, the snapshot to compare
-                             with. It has its own name, because a stream that starts at the consumer must read the
-                             changes from the next snapshot on
+                             are read; or, if a stream reads the changes of overwrites, the snapshot to compare with. It
+                             has its own name, because another stream that starts at the consumer must begin with the
+                             changes of the next snapshot
 """
 
 from __future__ import annotations

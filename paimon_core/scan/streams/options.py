@@ -49,7 +49,8 @@ _MODES_OF_BATCHES = ("incremental", "latest-delta")
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """The limits of a batch (None for no limit), and how many rows it waits for and how long, in milliseconds.
+    """The limits of a batch (None for no limit), the number of rows that a batch waits for, and the longest wait in
+    milliseconds.
 
     A single split is read completely, whatever the limits.
     """

@@ -42,8 +42,7 @@ def packed(store: TableStore, splits: Iterable[DataSplit], *, by_snapshot: bool 
 
 
 def keeps_order(store: TableStore, splits: Iterable[DataSplit]) -> bool:
-    """Return whether rows stay in order, although an engine reads files and parts of files in any order, because no key
-    has two rows."""
+    """Return whether an engine may read the files and parts of them in any order, because no key has two rows."""
     if not store.has_primary_key:
         return True
     types = store.schema.types(store.schema.trimmed_primary_keys)

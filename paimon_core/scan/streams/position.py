@@ -110,8 +110,9 @@ def table_identity(store: TableStore) -> str:
 def check_same_table(store: TableStore, position: Position, identity: str, found: Snapshot | None) -> None:
     """Raise `InvalidDataError` if a checkpoint is of another table. `found` is as in `check_same_history`.
 
-    Branches of a table with `write.wap.enabled` hold rows for an audit, and take snapshots from the table and give it
-    theirs. So a checkpoint of another branch is valid if the snapshot that it has read is also in this history.
+    With `write.wap.enabled`, a branch has rows for an audit. The branch gets snapshots from the table, and the table
+    gets the branch's snapshots after the audit. So a checkpoint of another branch is valid if its last snapshot is also
+    in this history.
     """
     if position.table in (None, identity) or (store.options[WAP_ENABLED] and _is_shared(position, identity, found)):
         return

@@ -10,7 +10,7 @@
     from-creation-timestamp      the changes of later snapshots; if all snapshots are later, the files written since
     from-file-creation-time      the files written since, then changes
 
-A table without snapshots is read from its first one.
+If the table has no snapshots yet, the stream starts with its first one.
 """
 
 from __future__ import annotations

@@ -46,9 +46,10 @@ class Progress:
 
 
 class TableStream:
-    """One stream of a table. `warn` gets messages for operators. `by_snapshot`: no split
-    has changes of two snapshots. `commits_end`: a run that ends at the table's current end records its last batch as
-    finished, because the engine does not."""
+    """One stream of a table. `warn` gets messages for operators. `by_snapshot`: no split has changes of two snapshots.
+    `commits_end`: if a run ends at the table's current end, the stream itself records the last batch as finished,
+    because the engine does not report it.
+    """
 
     def __init__(
         self,
@@ -114,7 +115,7 @@ class TableStream:
         if taken and self._until is None and waits(admitted, limits, waited):
             return start
         if not taken:
-            if self._until is not None and self._commits_end:  # no next batch reports that this one is done
+            if self._until is not None and self._commits_end:  # no later batch will report that this one is done
                 self.committed(start)
             return start if passed is None else self._moved(start, passed)
         self._last_batch = now_millis()

@@ -12,11 +12,12 @@
 
 Java's class and pyroaring hold the same sets in two formats. Both cut a number into its high bits, which name a
 container, and its low 16 bits, which the container holds as a sorted list, as 65,536 bits or as runs, whichever is
-smallest. They differ in how containers are found: Java has an adaptive radix tree over the high 48 bits, the portable
-format of 64 bits a list of maps, one for each high 32 bits, which list their containers by the next 16. The bodies of
-containers are the same bytes. So this module only exchanges the index: decoding walks the tree for the keys of its
-leaves, sorts them and writes the list around the bodies; encoding reads the list that pyroaring wrote and builds the
-tree (`_branch`), a node for each byte at which the keys below it differ, of the smallest of four sizes (`_body`).
+smallest. They differ in how containers are found: Java has an adaptive radix tree over the high 48 bits. The portable
+format of 64 bits has a list of maps, one for each high 32 bits, and each map lists its containers by the next 16 bits.
+The bodies of containers are the same bytes. So this module only exchanges the index: decoding walks the tree for the
+keys of its leaves, sorts them and writes the list around the bodies; encoding reads the list that pyroaring wrote and
+builds the tree (`_branch`), a node for each byte at which the keys below it differ, of the smallest of four sizes
+(`_body`).
 
 Two things need care: Java may keep few numbers as bits, which the portable format does not know (`_container`), and
 stores the bodies of branches as words that it fills from the top, so that bytes look reversed (`_reversed_by_8`).

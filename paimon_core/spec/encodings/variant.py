@@ -10,9 +10,9 @@
 
 A VARIANT is two byte strings for each row, the keys (metadata) and the value. Both are full of counts, ids and offsets
 of one to four bytes, and each value chooses its own width. `Values` is a column of such byte strings: all bytes in one
-array, and the end of each string. To read column by column nevertheless, one call reads a number for all rows, each at
-its own offset and of its own width (`_read`). Members of all rows (keys, fields, elements) are in one flat array beside
-the `counts` of each row; `_spread` returns the row of each member, and its index in the row.
+array, and the end of each string. Reading still works by columns: one call reads a number for all rows, each at its own
+offset and of its own width (`_read`). Members of all rows (keys, fields, elements) are in one flat array beside the
+`counts` of each row; `_spread` returns the row of each member, and its index in the row.
 
 - Reading never fails half way: zeros are padded after the end, an offset beyond the end reads the last zero, and
   `_check` refuses the whole column if the offsets do not fit.

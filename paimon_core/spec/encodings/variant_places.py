@@ -139,7 +139,8 @@ def _members(values: ValuePlaces, count_width: Numbers, offset_width: Numbers, i
     starts = bodies[owner] + _read(values.data, offsets[owner] + index * offset_width[owner], offset_width[owner])
     numbers = _read(values.data, ids[owner] + index * id_width[owner], id_width[owner])
     places = _checked(values.data, starts, values.ends[owner])
-    if (np.bincount(owner, places.sizes, len(values)) > values.sizes).any():  # else bytes could stand for far more
+    # otherwise a few bytes could be read as many large values
+    if (np.bincount(owner, places.sizes, len(values)) > values.sizes).any():
         raise ValueError("a VARIANT has members that overlap")
     return Members(counts, places, numbers)
 

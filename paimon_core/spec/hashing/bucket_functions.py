@@ -36,7 +36,8 @@ def check_bucket_key(fields: Sequence[DataField], kind: str) -> None:
     if unusable:
         raise InvalidOptionError(
             f"'{BUCKET_FUNCTION.key}' = 'hive' cannot take column {unusable[0].name!r} of type {unusable[0].type} "
-            "as bucket key."
+            "as bucket key. "
+            "Choose another column, or another function."
         )
 
 

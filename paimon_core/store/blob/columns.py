@@ -49,7 +49,9 @@ ROWS_TO_CHANGE = "paimon-sql.rows-to-change"
 
 
 def reads_rows_to_change(options: TableOptions) -> bool:
-    """Return whether rows are read to be written again: values that look like descriptors come as descriptors."""
+    """Return whether rows are read in order to be written again. Values that look like descriptors are then read as
+    descriptors of themselves.
+    """
     return options.values.get(ROWS_TO_CHANGE) == "true"
 
 
@@ -59,7 +61,9 @@ def options_of_change(schema: TableSchema) -> dict[str, str]:
 
 
 def form_of_blobs(options: TableOptions) -> dict[str, str]:
-    """Return the options that say in which form a read returns BLOBs, for the branches that it reads, too."""
+    """Return the options that decide the form in which a read returns BLOBs. They also apply to the branches that the
+    read uses.
+    """
     return {key: options.values[key] for key in (BLOB_AS_DESCRIPTOR.key, ROWS_TO_CHANGE) if key in options.values}
 
 
@@ -87,9 +91,9 @@ def viewed_columns(store: TableStore, columns: Sequence[str]) -> list[str]:
 
 
 def store_of_read(store: TableStore, columns: Sequence[str]) -> TableStore:
-    """Return the store for the tasks of a scan that reads columns. Only a store that reads blob views opens other
-    tables. It contains the catalog's options, including the password, so no other store does. All tasks read the other
-    tables as they are now.
+    """Return the store for the tasks of a scan that reads columns. Only a read of blob views opens other tables, and
+    needs the catalog's options with the password for that. So the stores of all other reads do not have them. All tasks
+    read the other tables as they are now.
     """
     if store.others is None:
         return store

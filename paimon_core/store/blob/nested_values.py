@@ -35,10 +35,11 @@ Numbers = NDArray[np.int64]
 
 
 def nested_values(file: BlobFile, kind: pa.DataType, start: int, count: int, *, again: bool) -> Iterator[pa.Array]:
-    """Yield the arrays or maps of some rows, in pieces. `again`: they will be written again, and elements that look
-    like descriptors are descriptors of their bytes.
+    """Yield the arrays or maps of some rows, in pieces. `again`: the rows will be written again, so elements that look
+    like descriptors are returned as descriptors of their bytes.
 
-    Raises `CorruptFileError`, `UnfamiliarFormError`, `UnsupportedVersionError`, `StorageError`."""
+    Raises `CorruptFileError`, `UnfamiliarFormError`, `UnsupportedVersionError`, `StorageError`.
+    """
     places, _ = file.spans
     for values in file.read(start, count):
         valid = validity(values)

@@ -1,4 +1,4 @@
-"""Presigned URLs: a descriptor becomes an address from which anyone can get the value for some time.
+"""Presigned URLs: a descriptor becomes an address at which everyone can read the value for a limited time.
 
 A URL is of a whole object, and a value is a part of a `.blob` file. So the value is copied to an object of its own in
 the same folder, once: its name is a hash of the descriptor. The URL grants access without any other check: it is
@@ -108,5 +108,7 @@ def _has(io: FileIO, path: str, length: int) -> bool:
 def _signing(io: FileIO, path: str, seconds: int) -> str:
     store = innermost(io)
     if not isinstance(store, SignsUrls):
-        raise UnsupportedFeatureError(f"The storage of {without_secrets(path)} has no presigned URLs.")
+        raise UnsupportedFeatureError(
+            f"The storage of {without_secrets(path)} has no presigned URLs. Read the BLOBs by a query instead."
+        )
     return store.signed_url(path, seconds)

@@ -59,7 +59,7 @@ class DescribedBlobs:
         return min(MOST_BYTES, _MOST_NEAR) if self.own.is_near else MOST_BYTES
 
     def sizes(self, values: pa.Array) -> NDArray[np.int64]:
-        """Return the number of bytes of each value, as far as descriptors contain it; shape (rows,)."""
+        """Return the number of bytes of each value, if its descriptor contains it; shape (rows,)."""
         described = is_descriptor(values)
         sizes = byte_lengths(values.fill_null(b""))
         if described.any():
@@ -217,7 +217,9 @@ def check_views(name: str, values: pa.Array) -> None:
 
 def check_descriptors(name: str, values: pa.Array, root: str) -> None:
     """Raise `InvalidDataError` if a value of a descriptor column is not a descriptor, or if it names a pack of the
-    table in the folder `root`: clean-ups find the packs that BLOB columns name only, so they would delete it."""
+    table in the folder `root`. A clean-up would delete such a pack, because it only looks for the packs that other BLOB
+    columns name.
+    """
     if (validity(values) & ~is_descriptor(values)).any():
         raise InvalidDataError(
             f"Column {name!r} is in 'blob-descriptor-field' and takes blob descriptors only, as sys.path_to_descriptor "

@@ -95,7 +95,7 @@ class BucketFiles:
     It leaves out deleted rows, and rows that do not satisfy `predicate`; for a merge, the predicate must be on keys
     only. `deletions` are the deletion vectors by the names of their data files. `selection` returns the positions of
     the wanted rows of a file, or None for all rows. `expiry` removes expired rows. `unread` are columns that files must
-    have although no caller reads them. If `copies` has local copies of files, these are read.
+    have although no caller reads them. If `copies` has a local copy of a file, the copy is read.
 
     A `lenient` reader skips lost or damaged files if options allow it. A rewrite must not skip files, because it would
     lose their rows.
@@ -256,8 +256,8 @@ class BucketFiles:
 def read_ahead(store: TableStore, bucket_dir: str, files: Sequence[DataFileMeta]) -> TableStore:
     """Return the store for a reader that opens most of the files of a bucket, in about this order.
 
-    A remote storage then gets requests for small files side by side. Files with an index are left out: the index may
-    show that the file is not needed.
+    Small files on a remote storage are then requested in parallel. Files with an index are not requested ahead: the
+    index may show that the file is not needed.
     """
     wanted = [f for f in files if f.embedded_file_index is None and not f.extra_files]
     if store.io.requests_at_once < 2 or len(wanted) < 2:

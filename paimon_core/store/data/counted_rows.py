@@ -1,9 +1,9 @@
 """Files that count equal rows: Java 0.4 and 0.5 write them for tables without a key with `write-mode` = change-log.
 
-Such a file has each row once, with a number. A positive number adds as many equal rows, a negative number removes them.
-A row is in the table as often as the sum of its numbers in all files of its bucket, or not at all if the sum is below
-one. Later versions of Java do not read these tables, but append files without numbers to them, in which each row counts
-once.
+Such a file has each distinct row once, with a number. A positive number n adds n equal rows, a negative number removes
+them. A row is in the table as often as the sum of its numbers in all files of its bucket, or not at all if the sum is
+below one. Later versions of Java do not read these tables, but append files without numbers to them, in which each row
+counts once.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def is_counted(schema: TableSchema, file: DataFileMeta) -> bool:
 
 
 def is_counted_once(schema: TableSchema, file: DataFileMeta) -> bool:
-    """Return whether a file certainly adds each of its rows once: it does not count rows, or its statistics show only
-    1.
+    """Return whether a file certainly adds each of its rows once: because it does not count rows, or because all its
+    counts are 1 by its statistics.
     """
     if not is_counted(schema, file):
         return True

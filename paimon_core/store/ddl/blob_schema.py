@@ -97,7 +97,8 @@ def check_blobs(schema: TableSchema, options: TableOptions) -> None:
     both = [c for c in options[BLOB_VIEW_FIELD] if c in options[BLOB_DESCRIPTOR_FIELD]]
     if both:
         raise InvalidOptionError(
-            f"Field {both[0]!r} in '{BLOB_VIEW_FIELD.key}' cannot also be in '{BLOB_DESCRIPTOR_FIELD.key}'."
+            f"Field {both[0]!r} in '{BLOB_VIEW_FIELD.key}' cannot also be in '{BLOB_DESCRIPTOR_FIELD.key}'. "
+            "Remove it from one of them."
         )
     if not blobs:
         return
@@ -110,7 +111,9 @@ def check_blobs(schema: TableSchema, options: TableOptions) -> None:
         raise InvalidSchemaError("Table with BLOB type column must have other normal columns: add one.")
     parts = [b for b in blobs if b in schema.partition_keys]
     if parts:
-        raise InvalidSchemaError(f"The BLOB type column {parts[0]!r} can not be part of partition keys.")
+        raise InvalidSchemaError(
+            f"The BLOB type column {parts[0]!r} can not be part of partition keys. Partition by another column."
+        )
     if schema.primary_keys:
         _check_keyed(schema, options, blobs)
 

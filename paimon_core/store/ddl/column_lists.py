@@ -47,7 +47,8 @@ def check_column_lists(schema: TableSchema, previous: TableSchema | None = None)
 def _lists(key: str, value: str) -> Iterator[tuple[str, bool]]:
     """Yield the lists in an option, and whether their names must be columns of the table.
 
-    For lists of other names, other rules check this, with their own messages."""
+    Other lists may contain other names; other rules check these, with messages of their own.
+    """
     if key in COLUMN_LISTS:
         yield value, key not in _ELSEWHERE
     elif key.startswith(_FILE_INDEX) and key.endswith(_COLUMNS):

@@ -185,8 +185,8 @@ def _check(schema: TableSchema, constraint: Constraint) -> None:
 
 
 def _check_enforceable(schema: TableSchema, constraint: Constraint) -> None:
-    """Raise `UnsupportedFeatureError` for a table from which queries return other rows than the written ones: only
-    written rows are checked.
+    """Raise `UnsupportedFeatureError` if queries of the table return other rows than writers write, as with
+    aggregation. A constraint checks only written rows.
     """
     kind = schema.options.get("type", "table").strip().lower()
     if kind in _OF_FILES:
@@ -226,8 +226,8 @@ def _read(name: str, text: str) -> Constraint:
 
 
 def _checked(found: Constraint) -> Constraint:
-    """Return a constraint. Raises `ValueError` for one that must not reach Spark: writers evaluate its condition, and
-    a hostile file may have brought it.
+    """Return a constraint. Raises `ValueError` for a constraint that must not reach Spark: writers evaluate its
+    condition, and the file that contains it may be hostile.
     """
     if found.kind is ConstraintKind.CHECK and not found.condition.strip():
         raise ValueError("it has no condition")
@@ -239,7 +239,8 @@ def _checked(found: Constraint) -> Constraint:
 
 
 def check_takes_rows(source: Mapping[str, str], target: Mapping[str, str], name: str) -> None:
-    """Raise `UnsupportedFeatureError` if files of a table go unchecked into a table `name` with other constraints.
+    """Raise `UnsupportedFeatureError` if files of a table would get into a table `name` that has other constraints,
+    because the constraints were not checked for their rows.
 
     `source` and `target` are the options of their schemas.
     """

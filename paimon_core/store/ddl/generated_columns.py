@@ -216,7 +216,7 @@ def _fixed_offset(zone: tzinfo) -> int | None:
 
 
 def _same(one: tzinfo, other: tzinfo | None) -> bool:
-    """Return whether two zones are equal. None is the zone of this process, known by name if it is UTC only."""
+    """Return whether two zones are equal. None is the zone of this process; its name is known only if it is UTC."""
     if other is None and set(time.tzname) <= {"UTC", "GMT"} and not time.daylight:
         other = UTC
     if other is None:

@@ -153,7 +153,9 @@ def check_schema(schema: TableSchema, previous: TableSchema | None = None) -> No
 def _keys(kind: str, option: str, given: Sequence[str], options: dict[str, str]) -> tuple[str, ...]:
     text = options.pop(option, None)
     if text is not None and given:
-        raise InvalidSchemaError(f"The {kind} is defined twice, by the statement and by the option {option!r}.")
+        raise InvalidSchemaError(
+            f"The {kind} is defined twice, by the statement and by the option {option!r}. Leave one of them out."
+        )
     if text is None:
         return tuple(given)
     found = names(text)
@@ -228,7 +230,7 @@ def _check_keys(schema: TableSchema) -> None:
 
 
 def _check_folders(schema: TableSchema) -> None:
-    """Raise `InvalidSchemaError` if folders of partitions cannot be named, so that every write would fail."""
+    """Raise `InvalidSchemaError` if a partition's folder cannot get a valid name: every write would then fail."""
     for field in schema.partition_fields:
         if field.type.kind in BINARIES and TableOptions(schema.options)[PARTITION_LEGACY_NAME]:
             raise InvalidSchemaError(
@@ -296,7 +298,8 @@ def _check_sequence(schema: TableSchema, options: TableOptions) -> None:
         if field.type.kind in NESTED_KINDS:
             raise InvalidOptionError(
                 f"Option 'sequence.field' cannot name {field.name!r} of type {field.type.sql()}: values of this type "
-                "have no order."
+                "have no order. "
+                "Choose another column."
             )
     for name in columns:
         option = FieldOptions(name, options).key(FUNCTION_SUFFIX)

@@ -238,7 +238,7 @@ def _rename(schema: TableSchema, change: RenameColumn) -> TableSchema:
 def _moved(siblings: Fields, name: str, position: ColumnPosition) -> Fields:
     field, others = without_field(siblings, name)
     if position.reference == name:
-        raise InvalidSchemaError(f"Column {name!r} cannot be moved {position.side} itself.")
+        raise InvalidSchemaError(f"Column {name!r} cannot be moved {position.side} itself. Name another column.")
     if position.side == "first" and field is siblings[0]:
         raise InvalidSchemaError(f"Column {name!r} cannot be moved to the front: it is the first column.")
     return insert_at(others, field, position)
@@ -305,7 +305,7 @@ def _check_not_key(schema: TableSchema, path: Path, verb: str, keys: Sequence[st
 
 def _check_new(siblings: Fields, name: str, path: Path) -> None:
     if name in (f.name for f in siblings):
-        raise InvalidSchemaError(f"Column {_dotted(path)} already exists.")
+        raise InvalidSchemaError(f"Column {_dotted(path)} already exists. Choose another name.")
 
 
 def _dotted(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Rules for values of options that every use of a table would refuse: CREATE TABLE and ALTER TABLE refuse them first.
+"""Rules for option values with which every use of the table would fail: CREATE TABLE and ALTER TABLE refuse them.
 
 Another engine may have created a table with such an option: an option that the previous version already has is
 accepted.

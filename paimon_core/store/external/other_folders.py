@@ -1,9 +1,9 @@
 """Other folders in which writers may have put the files of a partition.
 
 Java names the folder of DATE '2024-01-01' `d=19723` (`partition.legacy-name`, the default). pypaimon writes the same
-partition into `d=2024-01-01`. pypaimon 1.3 writes a partition of NULL into `pt=None`, which Java does not find, either.
-These folders are searched only if a file is missing in the folder that the table's options name, so this costs other
-tables nothing.
+partition into `d=2024-01-01`. pypaimon 1.3 writes a partition of NULL into `pt=None`. Java finds neither of these
+folders. These folders are searched only if a file is missing in the folder that the table's options name, so this costs
+other tables nothing.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class FilePlaces:
         return [f"{other}/{name}" for other in self._known[folder]]
 
     def _is_listed(self, folder: str) -> bool:
-        """Return whether a folder of the table exists, by listing the folder above it, and each folder above that."""
+        """Return whether a folder of the table exists, by listings of the folders above it."""
         above, _, name = folder.rpartition("/")
         if above != self.store.paths.data_root and not self._is_listed(above):
             return False

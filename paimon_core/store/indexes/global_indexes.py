@@ -81,7 +81,8 @@ def without(spans: Sequence[RowSpan], excluded: Sequence[RowSpan]) -> list[RowSp
 def kept_its_type(store: TableStore, field: DataField) -> bool:
     """Return whether a column never had another type.
 
-    If it had, an index may have keys of that type, and does not show it."""
+    If it had, an index may have keys of the old type, and nothing in the index shows the type.
+    """
     versions = schema_ids(store.io, store.paths.version_root) if store.schema.id else ()
     then = (f.type for v in versions for f in stored_fields(store, v) if f.id == field.id)
     now = field.type

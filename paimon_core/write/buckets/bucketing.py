@@ -71,7 +71,7 @@ class BucketFunction:
 def _hashed_without_key(schema: TableSchema, buckets: int) -> tuple[DataField, ...]:
     """Return the columns that decide the bucket in a table without a key: all columns, as in Paimon 0.4 to 0.8.
 
-    Nested columns do not count, because no reader finds a bucket by a filter on them.
+    Nested columns are left out, because readers only use filters on other columns to find a bucket.
     """
     if buckets > 1 and not schema.allows_keyless_buckets:
         raise InvalidOptionError(

@@ -264,7 +264,7 @@ def in_first_partitions(rows: pa.RecordBatch, key: Words, names: Sequence[str]) 
 
 
 def merges_where_it_is(store: TableStore) -> bool:
-    """Return whether a row is merged in the partition that already has its key, not in the partition of its own
-    columns.
+    """Return whether a row is merged in the partition that already has its key, even if its own partition columns
+    differ.
     """
     return store.schema.cross_partition_update and store.options[MERGE_ENGINE] in _MERGED_WHERE_THEY_ARE

@@ -1,9 +1,9 @@
 """Dynamic buckets: a key goes to the bucket that already has its hash, a new key to a bucket that is not full yet.
 
-Keys belong to assigners by their hash, and assigner A of N owns the buckets A, A + N, A + 2N, … of a partition. Several
-tasks may write at once, and each may have keys of the same hash. So a single task fills bucket after bucket up to
-`dynamic-bucket.target-row-num`. Tasks side by side choose by the hash and by the committed buckets, which are the same
-for all of them; then one commit may fill a bucket beyond the target.
+Keys belong to assigners by their hash, and assigner A of N owns the buckets A, A + N, A + 2N, … of a partition. A
+single task fills bucket after bucket up to `dynamic-bucket.target-row-num`. Parallel tasks may have keys of the same
+hash, so they must choose alike: by the hash and by the committed buckets, which are the same for all tasks. One commit
+may then fill a bucket beyond the target.
 
 Each task reports the hashes that it added; the commit writes one index file per bucket of them.
 """
@@ -170,8 +170,9 @@ class DynamicBuckets:
         return buckets
 
     def _fill(self, slot: int, hashes: Hashes, counts: dict[int, int]) -> NDArray[np.int32]:
-        """Assign buckets of one assigner to new hashes. A single task fills one bucket after another; several tasks put
-        all hashes into one bucket."""
+        """Assign buckets of one assigner to new hashes. A single task fills one bucket after another. Each of several
+        tasks puts all new hashes of the assigner into the same bucket.
+        """
         step, most = self._assigners.count, self._assigners.most_buckets
         only_task = self._base.tasks == 1
         result = np.empty(len(hashes), dtype=np.int32)

@@ -1,4 +1,5 @@
-"""Writing postponed buckets (`'bucket' = '-2'`): rows are kept in order, and a compaction assigns buckets.
+"""Writing postponed buckets (`'bucket' = '-2'`): files keep the rows in order of arrival, and a later compaction
+assigns buckets.
 
 Files are in Avro if it supports the columns. Each writer has a number that marks its files.
 """

@@ -3,10 +3,10 @@ several if the values exceed `blob.target-file-size`.
 
 Stored values are copied as they are, without decoding. Of a row with several values, the newest is kept. The new file
 has the largest sequence number of the old files, so that a value that another commit writes meanwhile is newer. A file
-cannot have rows of several row ranges, so files of several ranges are combined only together with these ranges.
-An update of one row replaces all values of the range, so small compactions wait for `compaction.min.file-num` files, as
-they do for data files; Java's take any two.
-Source: Java's Paimon 2.1, `DataEvolutionBlobCompactTask`.
+cannot have rows of several row ranges, so files of several ranges are combined only together with these ranges. An
+update of one row replaces all values of the range, so small compactions wait for `compaction.min.file-num` files, as
+they do for data files. Java's compactions take any two files. Source: Java's Paimon 2.1,
+`DataEvolutionBlobCompactTask`.
 """
 
 from __future__ import annotations

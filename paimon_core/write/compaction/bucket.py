@@ -100,7 +100,7 @@ def compact_append(store: TableStore, bucket: BucketState, strategy: Strategy) -
 @dataclass(frozen=True, slots=True)
 class PlannedCompaction:
     """A compaction that is not done yet: the files that it takes, and their new level, None in an append table. Some of
-    the files may only get the level, without being rewritten.
+    the files may get the new level without being rewritten.
     """
 
     files: tuple[DataFileMeta, ...]

@@ -8,7 +8,7 @@ seen its rows yet:
 
 - `changelog-producer` = `lookup` or `full-compaction`: the changelog is the difference of each key's row before and
   after. Both are merges of the same rows (`lsm/changelog.py`), so rows of news are merged once for both. For `lookup`,
-  the older rows of a key are in runs below the unit; these are read as far as their key ranges reach.
+  the older rows of a key are in runs below the unit. Only files with key ranges that overlap are read.
 - deletion vectors: readers merge nothing, so only the newest row of a key may be unmarked. The positions of older rows
   of the keys of news are collected (`ReplacedRows`), and the message marks them.
 
@@ -156,8 +156,8 @@ class BucketCompaction:
         return unpublished or (self._looks_up and file.level == 0)
 
     def _may_upgrade(self, file: DataFileMeta) -> bool:
-        """Return whether each row of a file is the whole row of its key: readers of a level take the first row of a key
-        that they find.
+        """Return whether a file may be upgraded, because each of its rows is the whole row of its key: readers of a
+        level take the first row of a key that they find.
         """
         if self._marks and file.delete_row_count != 0:
             return False

@@ -85,8 +85,8 @@ def without_vectors(
 ) -> list[CommitMessage]:
     """Return the messages of a job, and messages that drop the vectors of the files that the job replaced.
 
-    An index file may have vectors of files of several tasks: so the driver writes the rest of it once. Raises
-    `StorageError`, `CorruptFileError`; then no new index file is kept.
+    One index file may have vectors of files of several tasks. So the driver writes the vectors that remain to a new
+    file once, after all tasks. Raises `StorageError`, `CorruptFileError`; then no new index file is kept.
     """
     if not store.options[DATA_EVOLUTION]:
         return list(messages)  # each compaction of a bucket has dropped the vectors of its files

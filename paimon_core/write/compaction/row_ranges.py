@@ -76,7 +76,7 @@ def compact_ranges(store: TableStore, bucket: BucketState, strategy: Strategy) -
 def due_ranges(
     store: TableStore, bucket: BucketState, strategy: Strategy
 ) -> tuple[list[list[RowRange]], list[BlobFiles]]:
-    """Return the groups of row ranges that become one file each, and the groups of `.blob` files that do."""
+    """Return the groups of row ranges and the groups of `.blob` files; each group becomes one file."""
     least = 2 if strategy is Strategy.FULL else max(2, store.options[MIN_FILE_NUM])
     ranges = row_ranges(bucket.files)
     without_vectors = [r for r in ranges if not _has_vectors(store, r)]
@@ -91,7 +91,7 @@ def files_before(groups: Iterable[Sequence[RowRange]], blobs: Iterable[BlobFiles
 
 def _has_vectors(store: TableStore, rows: RowRange) -> bool:
     """Return whether data files of a range store VECTOR columns, because they are older than `vector.file.format`.
-    Newer rows have these columns in files of their own. Such older files are not compacted.
+    Newer rows have these columns in files of their own. Such older ranges are not compacted.
     """
     vectors = vector_file_fields(store.schema, store.options)
     return any(holds(store, file, field) for field in vectors for file in rows.files)

@@ -31,8 +31,8 @@ SORT_KEY = "__sort_key"
 
 
 class Curve(StrEnum):
-    """The order of rows by several columns: ORDER sorts by one column after the other, the others along a curve through
-    all columns.
+    """The order of rows by several columns: ORDER sorts by one column after another. ZORDER and HILBERT sort along a
+    curve through all columns.
     """
 
     ORDER = "order"
@@ -90,7 +90,8 @@ def sort_job(store: TableStore, buckets: Sequence[BucketState], columns: Sequenc
     sorted in this way."""
     if store.has_primary_key or store.options[BUCKET] != -1:
         raise UnsupportedFeatureError(
-            f"Table {store.name} cannot be sorted: order_strategy is for append tables with 'bucket' = '-1'."
+            f"Table {store.name} cannot be sorted: order_strategy is for append tables with 'bucket' = '-1'. "
+            "Leave order_strategy out."
         )
     if store.options[DATA_EVOLUTION]:
         raise UnsupportedFeatureError(
@@ -111,7 +112,8 @@ def check_order(store: TableStore, columns: Sequence[str]) -> None:
     meaningless = [c for c in columns if c in store.schema.partition_keys]
     if meaningless:
         raise InvalidOptionError(
-            f"order_by should not contain partition cols ({', '.join(meaningless)}): they are equal within a partition."
+            f"order_by should not contain partition cols ({', '.join(meaningless)}): rows of a partition share them. "
+            "Leave them out."
         )
 
 

@@ -71,11 +71,16 @@ def _from_high_bit() -> Iterator[np.uint64]:
 
 
 def _ordered(column: pa.Array) -> Words:
-    """Return a word per value, in the order of the values as far as 64 bits hold it; 0 for NULL."""
+    """Return a word per value, in the order of the values; values that 64 bits cannot distinguish have equal words.
+    NULL is 0.
+    """
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         return np.ascontiguousarray(byte_words(column, 1)[:, 0].byteswap()).astype(np.uint64)
     if pa.types.is_nested(column.type):
-        raise InvalidOptionError(f"order_by cannot sort along a curve by a column of type {column.type}.")
+        raise InvalidOptionError(
+            f"order_by cannot sort along a curve by a column of type {column.type}. "
+            "Choose another column, or order_strategy => 'order'."
+        )
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     (words,) = key_words([column])

@@ -49,7 +49,7 @@ class NewBlobFiles:
         return self._file
 
     def close(self) -> tuple[int, int] | None:
-        """End the open file, which is durable then. Return its size and its number of rows, None without a file."""
+        """End the open file, and make it durable. Return its size and number of rows, or None if no file is open."""
         if self._file is None:
             return None
         file, self._file = self._file, None

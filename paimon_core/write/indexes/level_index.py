@@ -1,7 +1,7 @@
 """Making the indexes of a keyed bucket: a compaction makes the indexes of the levels that it changes again.
 
-The commit of the compaction drops the level's older indexes (`commit.global_indexes`). Rows of a file without an index
-are found by a scan, so that an index that cannot be made is left out.
+The commit of the compaction drops the level's older indexes (`commit.global_indexes`). If an index cannot be made, it
+is left out: queries then scan the files of the level.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from paimon_core.store.schemas import read_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.indexes.global_index import encoded_index, indexed_rows
 
-_MOST_ROWS = 20_000_000  # of an index: its column is in memory while the index is made
+_MOST_ROWS = 20_000_000  # rows of one index: its column is in memory while the index is made
 
 
 def indexes_of_levels(
@@ -41,7 +41,8 @@ def indexes_of_levels(
     written: list[IndexFileMeta] = []
     if not wanted:
         return ()
-    whole = replace(store, schema=read_schema(store, store.schema.id))  # with times as the table has them
+    # with the precision of times that the table declares
+    whole = replace(store, schema=read_schema(store, store.schema.id))
     by_name = {f.file_name: f for f in files}
     with on_failure(lambda: delete_index_files(store, *bucket, written)):
         for level in sorted(set(levels) - {0}):

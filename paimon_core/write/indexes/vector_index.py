@@ -167,7 +167,7 @@ class VectorIndexBuild:
         return found
 
     def _given(self, names: tuple[str, ...]) -> tuple[str, str]:
-        """Return the key that may set something, and its text; an empty text if nothing sets it."""
+        """Return the first of the possible keys that is set, and its text; the text is empty if none is set."""
         values = self.store.options.values
         keys = [f"{prefix}{name}" for prefix in (f"fields.{self.field.name}.", f"{self.index_type}.") for name in names]
         key = next((k for k in keys if k in values), keys[-1])

@@ -22,8 +22,9 @@ from paimon_core.write.rows.incoming import conform
 class FileRows:
     """Gives rows their keys, kinds and sequence numbers, numbered in order of arrival.
 
-    Without a `sequence_start`, rows keep their numbers. `counted`: the rows come from files, in which count columns
-    already have 1 and 0, or their sums."""
+    Without a `sequence_start`, rows keep their numbers. `counted`: the rows come from files, so their `count` columns
+    already contain counts (1, 0 or sums), not values to count.
+    """
 
     def __init__(self, store: TableStore, engine: MergeEngine, sequence_start: int | None, *, counted: bool = False):
         self._counted = counted
@@ -89,7 +90,9 @@ def _kinds(batch: pa.RecordBatch, column: str) -> NDArray[np.int8]:
     if not column:
         return given
     if batch.schema.get_field_index(column) < 0:
-        raise InvalidDataError(f"The rows to write have no column {column!r}, which '{ROW_KIND_FIELD.key}' names.")
+        raise InvalidDataError(
+            f"The rows to write have no column {column!r}, which '{ROW_KIND_FIELD.key}' names. Add it to the rows."
+        )
     texts = batch.column(column)
     codes = pc.index_in(texts, value_set=_SPELLINGS.cast(texts.type))
     if codes.null_count:

@@ -1,8 +1,8 @@
-"""CHECK constraints: `ALTER TABLE … ADD … CHECK` as a value, because Spark plans it only for some conditions; and
-`CHECK (condition) NOT ENFORCED` in CREATE TABLE, which Spark's grammar knows and Spark refuses.
+"""CHECK constraints. `ALTER TABLE … ADD … CHECK` becomes a value, because Spark plans it only for some conditions.
+`CHECK (condition) NOT ENFORCED` in CREATE TABLE is rewritten, because Spark parses it but then refuses it.
 
-In CREATE TABLE, such a condition becomes one that is always true, with a mark. The bridge finds the mark, and stores
-the condition as it was written. `ALTER TABLE … ADD COLUMN … GENERATED ALWAYS AS` is refused here, too.
+In CREATE TABLE, a condition that is not enforced becomes one that is always true, with a mark. The bridge finds the
+mark, and stores the condition as it was written. `ALTER TABLE … ADD COLUMN … GENERATED ALWAYS AS` is refused here, too.
 """
 
 from __future__ import annotations

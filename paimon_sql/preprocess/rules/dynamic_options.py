@@ -47,7 +47,7 @@ def _before_table(tokens: Tokens, hint: int) -> str:
 
 def _without_hint(tokens: Tokens, hint: int) -> list[Edit]:
     """Return the edits that remove the hint of an UPDATE: the syntax of Spark before 4.3 does not allow options there.
-    Raises PreprocessError for an option that names what the UPDATE changes.
+    Raises PreprocessError for an option that selects the branch to change.
     """
     cursor = Cursor(tokens, hint + 1)
     if not cursor.take("OPTIONS") or cursor.symbol() != "(":

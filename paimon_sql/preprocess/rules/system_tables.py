@@ -68,8 +68,8 @@ def _touches_variable(tokens: Tokens, index: int) -> bool:
 
 
 def names_by_expressions(cursor: Cursor) -> list[Edit]:
-    """Quote such names in the value of an expression, as in `FROM IDENTIFIER(:name)`. Spark's SQL does it when it
-    computes the value.
+    """Quote such names where an expression computes the name, as in `FROM IDENTIFIER(:name)`: wrap it in SQL of Spark
+    that quotes the computed value.
     """
     tokens = cursor.tokens
     return [

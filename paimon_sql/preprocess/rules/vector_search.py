@@ -2,7 +2,7 @@
 ('search.arguments'='{…}')`, the option of a read.
 
 `vector_search('t', 'v', q.v, 5)`, with the vector of each row, becomes `inline(paimon_nearest_rows('t', 'v', q.v,
-'{…}'))`, the call of a function of the session, in a LATERAL join.
+'{…}'))` in a LATERAL join: a call of a function that the session has.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def _of_each_row(cursor: Cursor, index: int, table: str) -> Edit | None:
 
 
 def _is_lateral(cursor: Cursor, tokens: Tokens, index: int) -> bool:
-    """Return whether a LATERAL has the call at a token, directly or as a query in parentheses. Raises `PreprocessError`
-    for a WHERE in the query, and for an outer join: Spark would leave out rows of the other table.
+    """Return whether the call at a token belongs to a LATERAL, directly or within a query in parentheses. Raises
+    `PreprocessError` for a WHERE in the query, and for an outer join: Spark would leave out rows of the other table.
     """
     symbols = tokens.symbols
     opened = next((o for o, c in tokens.closings.items() if o < index < c and symbols[o - 1] == "LATERAL"), None)

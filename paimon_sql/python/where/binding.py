@@ -84,7 +84,7 @@ _OF_TEXT: dict[type[exp.Expression], tuple[str, DataType]] = {
     exp.Length: ("length", INT),
 }
 _PARTS = frozenset(("this", "expression", "expressions"))
-# further parts of nodes that are read, or that mean nothing here; a node with other parts is refused
+# other parts of nodes that are allowed: they are read, or have no effect here. All other parts are refused
 _MORE_PARTS: dict[type[exp.Expression], frozenset[str]] = {
     exp.Column: frozenset(("table", "db", "catalog")),
     exp.Literal: frozenset(("is_string",)),
@@ -201,7 +201,9 @@ class _Binder(Builder):
 
     # -- conditions ---------------------------------------------------------------------------------------------------
     def both(self, name: str, node: exp.Expression) -> Bound:
-        """AND or OR of all parts of a chain: a tree of pairs would be too deep for thousands of parts."""
+        """Return the AND or OR of all parts of a chain as one node: a tree of pairs would be too deep for thousands of
+        parts.
+        """
         parts = [self.cast(self.bind(n), BOOLEAN) for n in node.flatten(unnest=False)]
         return condition_of(name, *parts)
 

@@ -157,7 +157,7 @@ class Builder:
 def _fitted(constant_node: Bound, column: Bound, zone: tzinfo | None) -> Bound | None:
     """Return a constant in the type of a column, if the type has exactly this value; None if it does not.
 
-    Comparing in the column's type gives the same result, and prunes files. Spark removes such casts likewise.
+    A comparison in the column's type gives the same result and can prune files. Spark removes such casts, too.
     """
     source, target = constant_node.type, column.type
     if column.is_literal or source == target or source.kind not in NUMBERS or target.kind not in NUMBERS:
@@ -197,7 +197,9 @@ def _unwrapped_list(node: Bound) -> Bound:
 
 
 def _as_long(operands: list[Bound], zone: tzinfo | None) -> list[Bound]:
-    """Pad columns of CHAR and the constants that they are compared with to the longest of them, as Spark does."""
+    """Pad columns of CHAR, and the constants that are compared with them, to the longest of these lengths, as Spark
+    does.
+    """
     if all(n.name != PADDED for n in operands):
         return operands
     operands = [n if n.is_literal or _has_columns(n) else literal(value_of(n, zone), n.type) for n in operands]
@@ -209,7 +211,7 @@ def _as_long(operands: list[Bound], zone: tzinfo | None) -> list[Bound]:
 
 
 def as_string(node: Bound) -> Bound:
-    """Return a node that is compared as it is: Spark pads columns of CHAR in comparisons and in IN only."""
+    """Return a node for an operation that does not pad: Spark pads columns of CHAR only in comparisons and in IN."""
     return Bound(CAST, STRING, (node,)) if node.name == PADDED else node
 
 

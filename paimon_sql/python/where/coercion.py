@@ -54,7 +54,7 @@ def common_type(left: DataType, right: DataType) -> DataType:
 
 
 def _common(left: DataType, right: DataType) -> DataType | None:
-    """Return the common type if this order of the two types leads to it, else None: callers try both orders."""
+    """Return the common type if a rule for (left, right) gives it, else None. Callers also try (right, left)."""
     if left == right:
         return left
     one, other = left.kind, right.kind
@@ -102,7 +102,7 @@ def _wider_number(left: DataType, right: DataType) -> DataType:
 
 
 def as_decimal(data_type: DataType) -> DecimalType:
-    """Return the DECIMAL that holds all values of an integer type; a DECIMAL itself."""
+    """Return the DECIMAL that can represent all values of an integer type. Return a DECIMAL type unchanged."""
     if isinstance(data_type, DecimalType):
         return data_type
     return DecimalType(precision=_DIGITS[data_type.kind], scale=0)

@@ -40,7 +40,7 @@ _TESTS: Mapping[str, Callable[[pa.Array, pa.Array], pa.Array]] = {
 def evaluate(node: Bound, batch: pa.RecordBatch, zone: tzinfo | None) -> pa.Array:
     """Return the values of a node for each row of a batch that has its columns.
 
-    Raises `InvalidDataError` for a value that Spark raises an error for: an overflow, a division by zero, a cast.
+    Raises `InvalidDataError` if Spark would raise an error for a value: an overflow, a division by zero, a failed cast.
     """
     if node.name in ("and", "or"):
         return _decided(node, batch, zone)
@@ -272,7 +272,9 @@ _ARITHMETIC: Mapping[str, Callable[[pa.Array, pa.Array], pa.Array]] = {
 
 # -- texts and times --------------------------------------------------------------------------------------------------
 def _cased(change: Callable[[str], str], ascii_only: Callable[[pa.Array], pa.Array], text: pa.Array) -> pa.Array:
-    """Change the case. Distinct texts that are not ASCII are changed by Python, which has Java's special cases."""
+    """Change the case. Texts that are not ASCII are changed by Python, once per distinct text, because Python has the
+    same special cases as Java.
+    """
     if pc.all(pc.string_is_ascii(text)).as_py() is not False:
         return ascii_only(text)
     distinct = text.dictionary_encode()

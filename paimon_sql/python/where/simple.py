@@ -47,7 +47,7 @@ def bind_simple(text: str, fields: Sequence[DataField], zone: tzinfo | None) -> 
 
 
 def _parts(text: str, names: frozenset[str]) -> Iterator[re.Match[str] | None]:
-    """Yield the parts that AND joins; yield None for a part that is not simple."""
+    """Yield the match of each part that AND joins, and None for a part that is not simple."""
     place = 0
     while place < len(text):
         found = _PART.match(text, place)

@@ -46,7 +46,9 @@ def allowed(name: str) -> frozenset[str]:
 
 
 def is_read(method: str, address: str) -> bool:
-    """Return whether a request of the REST API is known to only read; in `address`, `*` stands for a name."""
+    """Return whether a request of the REST API is on the list of requests that only read. In `address`, `*` stands for
+    a name.
+    """
     return f"{method}:{address}" in allowed("requests")
 
 
@@ -116,8 +118,7 @@ def _spellings(paths: Iterable[str]) -> frozenset[str]:
 
 def listed(found: Places | None = None, *, python_functions: bool = False) -> str:
     """Return all lists as the checks in Java read them: lines of a kind and a name. Clients may name paths in the
-    places that were `found`. If the server was started with functions in Python allowed, `python_functions` allows the
-    catalogs' functions in Python, too.
+    places `found`. `python_functions`: the operator has allowed the catalogs' functions in Python.
     """
     kinds = {kind: allowed(name) for name, kind in _KINDS.items()}
     if found is not None:

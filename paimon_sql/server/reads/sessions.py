@@ -28,8 +28,8 @@ def prepare_sessions(jvm: Jvm, spark: SparkSession) -> None:
 
 
 def refuse_all_but_reads(jvm: Jvm, spark: SparkSession) -> JavaObject:
-    """Make the sessions created from this one refuse every statement except those known to only read. Return the lists
-    of what they may do, in the form that the checks in Java use.
+    """Make the sessions created from this one refuse every statement except those known to only read. Return the
+    allow-lists in the form that the checks in Java use.
     """
     session = java_session(spark)
     found = places(dict(spark.conf.getAll), SessionBridge(jvm, session).catalog_options)

@@ -44,7 +44,9 @@ def page(call: RestCall, key: str, names: Sequence[str], pattern: str = "") -> d
 
 
 def next_page(token: str | None) -> dict[str, str | None]:
-    """Return the member of a page that leads to the next one. pypaimon needs it in the last page, too."""
+    """Return the JSON member of a page with the token of the next page. pypaimon requires the member in the last page,
+    too.
+    """
     return {"nextPageToken": token}
 
 

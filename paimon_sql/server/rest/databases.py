@@ -39,7 +39,9 @@ def get_database(catalog: SupportsDatabases, call: RestCall) -> Node:
 
 def alter_database(catalog: SupportsDatabases, call: RestCall) -> Node:
     if not isinstance(catalog, SupportsDatabaseProperties):
-        raise UnsupportedFeatureError("The catalog of this server does not store properties of databases.")
+        raise UnsupportedFeatureError(
+            "The catalog of this server does not store properties of databases. Leave them out."
+        )
     updates, removals = text_map(call.body, "updates"), text_list(call.body, "removals")
     before = catalog.database_properties(call.names[0])
     catalog.alter_database(call.names[0], updates, removals)
@@ -48,7 +50,9 @@ def alter_database(catalog: SupportsDatabases, call: RestCall) -> Node:
 
 
 def drop_database(catalog: SupportsDatabases, call: RestCall) -> None:
-    """Drop a database with everything in it, which is the default of the API; the client may refuse that."""
+    """Drop a database with everything in it, unless the client asks for an error if it is not empty. This is the API's
+    default.
+    """
     catalog.drop_database(call.names[0], cascade=call.parameters.get("cascade", "true") != "false")
 
 

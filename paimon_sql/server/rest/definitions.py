@@ -43,8 +43,8 @@ class DefinitionCalls(Generic[D]):
 
 @dataclass(frozen=True)
 class RequestKind(Generic[D]):
-    """The differences between requests about views and about functions: the name of a new one, the definition, its
-    changes, and the description in an answer.
+    """The differences between requests about views and about functions: how to read the name and the definition of a
+    new one, how to change it, and how to describe it in an answer.
     """
 
     name: str
@@ -85,8 +85,8 @@ def _list_details(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCa
 
 
 def _create(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> None:
-    """Create a definition. Clients of this package may send `replace`, which replaces an existing one. With `create` in
-    addition, a missing one is created.
+    """Create a definition. Clients of this package may send `replace`, which replaces an existing definition. With
+    `create` in addition, a missing definition is created.
     """
     kept, identifier = kind.of(catalog), kind.identifier(call)
     try:
@@ -116,7 +116,7 @@ def _drop(kind: RequestKind[D], catalog: SupportsDatabases, call: RestCall) -> N
 # -- views ------------------------------------------------------------------------------------------------------------
 def _with_views(catalog: SupportsDatabases) -> SupportsViews:
     if not isinstance(catalog, SupportsViews):
-        raise UnsupportedFeatureError("The catalog of this server does not support views.")
+        raise UnsupportedFeatureError("The catalog of this server does not support views. Use a catalog that does.")
     return catalog
 
 
@@ -128,7 +128,9 @@ def _views(catalog: SupportsDatabases) -> DefinitionCalls[View]:
 def _view_identifier(call: RestCall) -> Identifier:
     identifier = decode_identifier(call.body.get("identifier"))
     if identifier.database != call.names[0]:
-        raise InvalidOptionError("The view's database differs from the address.")
+        raise InvalidOptionError(
+            "The view's database differs from the address. Send the request to the view's own database."
+        )
     return identifier
 
 
@@ -145,7 +147,7 @@ def _rename_view(catalog: SupportsDatabases, call: RestCall) -> None:
 # -- functions --------------------------------------------------------------------------------------------------------
 def _functions(catalog: SupportsDatabases) -> DefinitionCalls[Function]:
     if not isinstance(catalog, SupportsFunctions):
-        raise UnsupportedFeatureError("The catalog of this server does not support functions.")
+        raise UnsupportedFeatureError("The catalog of this server does not support functions. Use a catalog that does.")
     found = (catalog.list_functions, catalog.load_function)
     return DefinitionCalls(*found, catalog.create_function, catalog.replace_function, catalog.drop_function)
 

@@ -79,7 +79,9 @@ def page_of_all(
 def create_table(catalog: SupportsDatabases, call: RestCall) -> None:
     identifier = decode_identifier(call.body.get("identifier"))
     if identifier.database != call.names[0]:
-        raise InvalidOptionError("The table's database differs from the address.")
+        raise InvalidOptionError(
+            "The table's database differs from the address. Send the request to the table's own database."
+        )
     catalog.create_table(identifier, _new_schema(call.body))
 
 
@@ -127,7 +129,9 @@ def rename_table(catalog: SupportsDatabases, call: RestCall) -> None:
 
 
 def register_table(catalog: SupportsDatabases, call: RestCall) -> None:
-    """Register a folder that the catalog has lost; it must be in the place where the catalog expects it."""
+    """Register the folder of a table that is missing in the catalog. The folder must be at the table's path in this
+    catalog.
+    """
     if not isinstance(catalog, SupportsRegistration):
         raise UnsupportedFeatureError(
             "The catalog of this server finds its tables by their folders: it cannot register others."

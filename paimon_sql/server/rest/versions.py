@@ -54,7 +54,10 @@ def commit(catalog: SupportsDatabases, call: RestCall) -> Node:
     table = catalog.load_table(call.identifier)
     given = member(call.body, "tableId", str | None, None)
     if given is not None and given != table_id(table):
-        raise TableNotFoundError(f"Table {call.identifier} does not have the id {given}: it was created again.")
+        raise TableNotFoundError(
+            f"Table {call.identifier} does not have the id {given}: it was dropped and created again. "
+            "Load the new table."
+        )
     data = encode_json_object(member(call.body, "snapshot", dict))
     snapshot = _checked(table, data)
     base = member(call.body, "baseSnapshotUuid", str | None, None)
@@ -186,7 +189,7 @@ def roll_back_table(catalog: SupportsDatabases, call: RestCall) -> None:
 
 
 def roll_back_schema(catalog: SupportsDatabases, call: RestCall) -> None:
-    raise UnsupportedFeatureError("Rolling back schemas is not supported by this server.")
+    raise UnsupportedFeatureError("Rolling back schemas is not supported by this server. Leave the schema out.")
 
 
 # -- tags -------------------------------------------------------------------------------------------------------------

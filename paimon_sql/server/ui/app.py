@@ -68,9 +68,10 @@ class BusyTableError(Exception):
 
 
 class PageTurns:
-    """The pages that are being made or wait, by the table that they show. For the coroutines of one loop.
+    """The pages that are being made or wait, by the tables that they show. Use it in the coroutines of one event loop.
 
-    Each page that is being made holds a thread until its storage answers. So a slow table gets a few of the threads.
+    Each page that is being made holds a thread until its storage answers. So a table with a slow storage gets only a
+    few of the threads.
     """
 
     def __init__(self) -> None:
@@ -140,7 +141,7 @@ class UiApp:
         ends = asyncio.get_running_loop().time() + self._seconds
         made = asyncio.create_task(
             self._made_in_turn(request, left, ends)
-        )  # goes on if the client leaves: its thread does
+        )  # continues if the client leaves, because its thread continues
         self._running += 1
         self._tasks.add(made)
         made.add_done_callback(self._ended)

@@ -89,10 +89,14 @@ class Guard:
         if request.query.count("&") >= _MOST_PARAMETERS:
             return Refusal(400, "The address has too many parameters.")
         if not self._is_own_host(request.header("host")):
-            return Refusal(421, "This server does not have this name. Open the address that the command has printed.")
+            return Refusal(
+                421, "This server has another name than the address. Open the address that the command has printed."
+            )
         if not self.brings_token(request):
             if (request.header("sec-fetch-site") or "none") not in _OWN_SITES:
-                return Refusal(403, "Another site has made this request.")
+                return Refusal(
+                    403, "A page of another site has sent this request. Open this page by its address instead."
+                )
             if not self._has_cookie(request):
                 return Refusal(403, "The request has no token. Open the address that the command has printed.")
         return None

@@ -1,4 +1,6 @@
-"""HTML as values: whatever is not `Html` is escaped, so that names, comments and values of other users stay texts."""
+"""HTML as values: every text that is not `Html` is escaped, so that names, comments and values of other users cannot
+become markup.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The queries of the SQL page in Spark: each in a session of its own, which refuses every statement that is not known
-to only read.
+"""The queries of the SQL page in Spark: each in a session of its own, which refuses every statement that is not on the
+list of statements that only read.
 """
 
 from __future__ import annotations
@@ -78,6 +78,7 @@ class SparkQueries:
     def _shown(self, error: Exception) -> PaimonError:
         if isinstance(error, PySparkException) and error.getCondition() == READ_ONLY:
             return InvalidOptionError(
-                "This page only reads, and the statement may write, or is not known to read: run it in the shell."
+                "This page runs only statements that are certain to only read, and this one is not: run it in "
+                "the shell."
             )
         return InvalidOptionError(f"The query cannot run: {self._describe(error)}")

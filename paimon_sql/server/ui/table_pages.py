@@ -282,7 +282,7 @@ _RUNNING = ("work", "began", "seen running for", "host", "job", "done", "time le
 
 
 def _progress(job: PhaseProgress | None) -> tuple[object, ...]:
-    """Return the job, what is done of it with the rate, and the time left, as texts."""
+    """Return three texts: the work, the part that is done with its rate, and the time left."""
     if job is None:
         return "", "", ""
     done = f"{job.done:,} of {job.count:,} {job.unit}" if job.count else f"{job.done:,} {job.unit}"
@@ -297,7 +297,7 @@ def _due(found: PaimonTable) -> Html:
     columns = ("partition", "bucket", "files to take", "files", "size", "runs of a key", "new level")
     return html(
         tag("h2", "Next compactions"),
-        table("Buckets that the next compaction takes, of those with most runs", columns, rows, range(1, 7)),
+        table("Buckets that the next compaction takes, among the buckets with most runs", columns, rows, range(1, 7)),
     )
 
 

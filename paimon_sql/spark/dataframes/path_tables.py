@@ -95,8 +95,8 @@ def _load(reader: Any, path: Any = None, format: str | None = None, schema: Any 
 
 
 def _table(reader: Any, tableName: str) -> Any:
-    """Read a table's log of changes, or a table with options that change its columns: an older Spark does not pass
-    these options to the catalog.
+    """Read the changes of a table, or a table with options that change its columns, because an older Spark does not
+    pass these options to the catalog.
     """
     given, jvm = reader_options(reader), jvm_of(reader._spark.sparkContext)
     if any(key.lower() in CHOOSING for key in given):
@@ -128,8 +128,8 @@ def _save(
 
 
 def _refuse_other_format(session: Any, source: str, path: Any, others: str = "") -> None:
-    """Raise `UnsupportedFeatureError` if a reader of Delta Lake or Iceberg gets the path or name of a Paimon table. The
-    error also names `others`, what to write beside a read.
+    """Raise `UnsupportedFeatureError` if a reader of Delta Lake or Iceberg gets the path or name of a Paimon table.
+    `others` are further calls for the advice in the error, besides a read.
     """
     registry = registry_of(session)
     if source.lower() not in OTHER_FORMATS or registry is None or not isinstance(path, str):

@@ -122,7 +122,7 @@ def _take(
 
 
 def _check_options(name: str, options: Mapping[str, str]) -> None:
-    """Raise `InvalidOptionError` for options that only reads have, or that streams cannot have."""
+    """Raise `InvalidOptionError` for options that exist only for reads, or that streams do not support."""
     reads = sorted(k for k in options if k in SCAN_OPTIONS or k.startswith(_STREAMING_ONLY) or is_incremental({k: "1"}))
     if reads:
         raise InvalidOptionError(f"{', '.join(reads)} cannot be set on a stream into {name}: it is for reads.")

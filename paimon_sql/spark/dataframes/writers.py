@@ -172,7 +172,9 @@ def _overwrites_partitions(registry: CatalogRegistry, table: Table, writer: Any)
 
 def _drop_provider(registry: CatalogRegistry, writer: Any, name: str) -> None:
     """Drop `format("paimon")` for a table in a Paimon catalog: it is the default there, and Spark would look for a
-    class of that name. Add it for a table in Spark's own catalog, where Spark would write a table of its own."""
+    class of that name. For a table in Spark's own catalog, set it, because without it Spark would write a table in
+    another format.
+    """
     found = registry.find_name(name)
     if found is not None and found[0].catalog_name == SESSION_CATALOG:
         writer.format(PROVIDER)

@@ -2,7 +2,7 @@
 messages.
 
 Spark makes the text of `getMessage()` from a condition's template and parameters. Spark's own conditions get the
-parameters of their templates. This package adds its own conditions to those that Spark's reader has.
+parameters of their templates. This package adds its own conditions to Spark's.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ _BAD_ARGUMENT = (InvalidNameError, InvalidSchemaError, InvalidOptionError, Inval
 
 def java_exception(jvm: Jvm, error: PaimonError, trace: str = "", *, analyzes: bool = False) -> Any:
     """Return a Java exception for `error`: an exception of Spark's analyzer if `analyzes`, otherwise an unchecked one.
-    `trace` becomes the message of its cause, such as a stack trace of Python.
+    `trace`, such as a stack trace of Python, becomes the message of the exception's cause.
     """
     install_conditions(jvm)
     trace = trace or "\n".join(getattr(error, "__notes__", ()))
@@ -134,7 +134,7 @@ def view_already_exists(jvm: Jvm, identifier: Any) -> Py4JJavaError:
 
 
 def view_misused(jvm: Jvm, condition: str, name: str, advice: str) -> Py4JJavaError:
-    """Return the error of a statement on a view that takes tables only; raise it from a proxy."""
+    """Return the error of a statement that needs a table but names a view; raise it from a proxy."""
     message = f"[{condition}] {name} is a view, and the statement needs a table: {advice}."
     text = ExceptionText(message, condition, parameters(jvm, condition, f"view {name}"))
     return Py4JJavaError(message, unsupported_exception(jvm, text))
@@ -151,8 +151,9 @@ def recursive_view(jvm: Jvm, cycle: Sequence[Sequence[str]]) -> Py4JJavaError:
 
 
 def of_statement(jvm: Jvm, error: CapturedException) -> Py4JJavaError:
-    """Return a Java exception from the JVM, for a method that may raise any exception. An error of this package from a
-    worker keeps only its message; other exceptions are unchanged."""
+    """Return a Java exception from the JVM, for a method that may raise any exception. If a worker raised an error of
+    this package, only its message is kept. Other exceptions are unchanged.
+    """
     said = of_worker(error)
     if isinstance(said, PaimonError):
         return Py4JJavaError(str(said), java_exception(jvm, said))
@@ -160,8 +161,9 @@ def of_statement(jvm: Jvm, error: CapturedException) -> Py4JJavaError:
 
 
 def unchecked(jvm: Jvm, error: CapturedException | Py4JJavaError) -> Py4JJavaError:
-    """Return a Java exception from the JVM, for a method that declares none. Replaces a checked one by an unchecked one
-    that keeps its condition, if it has one."""
+    """Return a Java exception from the JVM, for a method that declares no exceptions. A checked exception becomes an
+    unchecked one with the same condition, if it has one.
+    """
     origin = java_exception_of(error)
     if is_unchecked(jvm, origin):
         return Py4JJavaError(str(error), origin)

@@ -56,9 +56,9 @@ def chosen_queries(jvm: Jvm, plan: JavaObject, options: Sequence[str]) -> list[t
     method(classes.ANALYSIS_CONTEXT, "referredTempViewNames", 0),
 )
 def check_chosen_relations(jvm: Jvm, session: JavaObject, options: Sequence[str], check: Any) -> None:
-    """Call `check`, a proxy of a function of a session and a text, for each relation with one of the options before
-    Spark resolves it. `ChosenRelation.of` reads the text. This holds for the session and for sessions created from it.
-    Does nothing if the session has the rule.
+    """Make the session, and sessions created from it, call `check` for each relation with one of the options, before
+    Spark resolves the relation. `check` is a proxy of a function of a session and a text, which `ChosenRelation.of`
+    reads. Does nothing if the session has the rule already.
     """
     analyzer = session.sessionState().analyzer()
     jvm.compiled("ChosenRows").install(session, session.extensions(), analyzer, jvm.array_list(options), check)

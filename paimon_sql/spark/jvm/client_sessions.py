@@ -46,8 +46,8 @@ class SessionLimits:
     method(classes.CATALOG_MANAGER, "isCatalogRegistered", 1),
 )
 def refuse_writes(jvm: Jvm, session: JavaObject, lists: JavaObject) -> None:
-    """Make the sessions created from this one refuse every statement except those known to only read. `lists` are of
-    `allow_lists`.
+    """Make the sessions created from this one refuse every statement except those known to only read. `lists` is the
+    result of `allow_lists`.
     """
     add_conditions(jvm, STATES)
     jvm.compiled("ReadOnlySessions").install(session.extensions(), READ_ONLY, lists)
@@ -66,8 +66,8 @@ def refuse_writes(jvm: Jvm, session: JavaObject, lists: JavaObject) -> None:
 )
 def refuse_connect_writes(jvm: Jvm, lists: JavaObject) -> None:
     """Make Spark Connect refuse every call except those known to only read. Call it before the server starts, and after
-    other functions that add interceptors. `lists` are of `allow_lists`. Raises `UnsupportedFeatureError` if this
-    Spark cannot.
+    other functions that add interceptors. `lists` is the result of `allow_lists`. Raises `UnsupportedFeatureError` if
+    this Spark cannot.
     """
     if jvm.variant(refuse_connect_writes).name == _NONE:
         raise UnsupportedFeatureError("Spark Connect of this Spark cannot refuse calls, which --read-only needs.")
@@ -90,13 +90,16 @@ def refuse_connect_writes(jvm: Jvm, lists: JavaObject) -> None:
 )
 def guard_thrift_sessions(jvm: Jvm, server: JavaObject, lists: JavaObject | None) -> None:
     """Make HiveServer2 refuse sessions and statements that set properties of the JVM. With `lists` (the result of
-    `allow_lists`), HiveServer2 also refuses every setting that is not in them. Raises `UnsupportedFeatureError` if it
-    cannot and there are `lists`.
+    `allow_lists`), HiveServer2 also refuses every setting that is not in them. Raises `UnsupportedFeatureError` if
+    there are `lists` and this Spark's HiveServer2 cannot refuse settings.
     """
     if jvm.variant(guard_thrift_sessions).name != _NONE:
         jvm.compiled("ThriftSessions").install(server, *_REFUSED, lists)
     elif lists is not None:
-        raise UnsupportedFeatureError("HiveServer2 of this Spark cannot refuse settings, which --read-only needs.")
+        raise UnsupportedFeatureError(
+            "HiveServer2 of this Spark cannot refuse settings, which --read-only needs. "
+            "Use Apache Spark, or leave --thrift out."
+        )
 
 
 @hook(
@@ -164,9 +167,9 @@ def watch_thrift_sessions(jvm: Jvm, server: JavaObject, limits: SessionLimits) -
 )
 def thrift_results(jvm: Jvm, condition: str, state: str) -> JavaObject | None:
     """Return an object that runs HiveServer2's statements and unpacks their answers as clients fetch them. Return None
-    if this Spark must unpack answers itself. One answer may be as large as Spark's setting allows, all answers together
-    a quarter of the driver's memory: tasks may be sending another answer, and the driver holds up to three copies of
-    that. A statement that exceeds this fails with `condition` and `state`.
+    if this Spark must unpack answers itself. One answer may be as large as Spark's setting allows. All answers together
+    may take a quarter of the driver's memory, because tasks may be sending another answer, and the driver holds up to
+    three copies of that one. A statement that exceeds this fails with `condition` and `state`.
     """
     if jvm.variant(thrift_results).name == _NONE:
         return None
@@ -192,7 +195,7 @@ def thrift_results(jvm: Jvm, condition: str, state: str) -> JavaObject | None:
 def bound_rows(jvm: Jvm, session: JavaObject) -> None:
     """Make statements fail if their first or last rows (LIMIT, `show`, `tail`) take more memory than an answer may:
     Spark unpacks all of them in the driver. This holds for the sessions created from this one. If tasks run in the
-    driver, an answer of Spark Connect may take half of that, because tasks hold copies of it. Call it after
+    driver, an answer of Spark Connect may take half of this memory, because tasks hold copies of it. Call it after
     `bound_results`. Raises `UnsupportedFeatureError` if the JVM refuses the class.
     """
     largest = _largest_result(jvm)
@@ -224,7 +227,8 @@ def _largest_result(jvm: Jvm) -> int:
 )
 def watch_connect_sessions(jvm: Jvm, limits: SessionLimits) -> bool:
     """Apply limits to Spark Connect's sessions, and count the rows of their answers. Call it before the server starts.
-    Return whether this Spark can do it. Raises `UnsupportedFeatureError` if it cannot and there are limits.
+    Return whether this Spark can do it. Raises `UnsupportedFeatureError` if there are limits and this Spark cannot
+    apply them.
     """
     if jvm.variant(watch_connect_sessions).name == _NONE:
         if limits != SessionLimits():

@@ -65,7 +65,8 @@ def relation(jvm: Jvm, catalog: Any, database: str, name: str, table: Any, optio
 )
 def with_metadata_columns(found: JavaObject) -> JavaObject:
     """Return a relation with the columns of its table and its metadata columns. Spark also finds metadata columns by
-    their names, but before 4.2 not through the padding of CHAR."""
+    their names. But before 4.2 it does not find them if the plan pads CHAR columns.
+    """
     return found.withMetadataColumns()
 
 
@@ -234,8 +235,8 @@ _OURS = Variant.of("ours alone")
 
 @hook("`withSchemaEvolution` of writes", "`write.merge-schema`", _ASKED, _OURS)
 def evolving(jvm: Jvm, write: _Rows) -> _Rows:
-    """Return a write that evolves its table's schema. The value has a flag, and so has the plan if this
-    Spark has one.
+    """Return a write that evolves its table's schema. The returned value has a flag for this, and the plan has one,
+    too, if this Spark supports it.
     """
     if jvm.variant(evolving) is _OURS:
         return replace(write, evolves=True)

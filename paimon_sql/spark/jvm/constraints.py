@@ -1,4 +1,4 @@
-"""Constraints of tables: Spark's values and the ones of this package, and the expression that refuses a row."""
+"""Convert constraints of tables between Spark's values and this package's; make the expression that refuses a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Java exceptions: made of this package's errors, and the texts of those that Spark raises."""
+"""Make Java exceptions from this package's errors, and read the texts of Spark's exceptions."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ def condition_of_exception(jvm: Jvm, origin: JavaObject) -> str | None:
 
 
 def refused_provider(jvm: Jvm, origin: JavaObject) -> str | None:
-    """Return the data source that Spark's own catalog refuses: it finds no class for it, or the class makes no tables
-    there. Return None for an exception about something else.
+    """Return the data source that Spark's own catalog refuses, because it finds no class for it or the class cannot
+    create tables there. Return None for an exception about something else.
     """
     if str(origin.getClass().getName()) == classes.CLASS_NOT_FOUND:
         return str(origin.getMessageParameters().get("provider"))
@@ -190,8 +190,8 @@ def _analysis_exception(jvm: Jvm, *arguments: Any) -> JavaObject:
     constructor(classes.UNSUPPORTED, 3, fits=True),
 )
 def _constructed(jvm: Jvm, class_name: str, *arguments: Any) -> JavaObject:
-    """Call the private constructor that takes a finished message; the public ones need a message template that Spark
-    has.
+    """Call the private constructor, which takes a finished message. The public constructors need a message template of
+    Spark's.
     """
     private, given = jvm.java_class(classes.MODIFIER).isPrivate, jvm.fitted_private(class_name, *arguments)
     for found in declared_constructors(jvm, class_name):

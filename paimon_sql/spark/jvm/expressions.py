@@ -76,8 +76,9 @@ def data_type_of(found: JavaObject) -> DataType:
 
 
 def constant_of(found: JavaObject) -> str | bytes | None:
-    """Return the value of a constant expression, bytes or text; None for NULL. Texts of numbers have their digits, and
-    of an interval of days to seconds the microseconds."""
+    """Return the value of a constant expression, bytes or text; None for NULL. A number becomes its digits, and an
+    interval of days to seconds becomes its microseconds.
+    """
     value = found.eval(None)
     if isinstance(value, int):
         return str(value)
@@ -126,8 +127,8 @@ def referenced(expressions: Iterable[JavaObject]) -> frozenset[str]:
 
 
 def canonical_text(found: JavaObject) -> str:
-    """Return a text that is equal for expressions of the same value, even if statements spell the columns
-    differently.
+    """Return a text for an expression: expressions with the same value have the same text, even if statements spell the
+    columns differently.
     """
     return str(found.canonicalized().toString())
 

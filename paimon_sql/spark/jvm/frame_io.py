@@ -56,8 +56,8 @@ def refuse_schema(reader: Reader) -> None:
 
 
 def read_table(jvm: Jvm, reader: Reader, name: str, options: Mapping[str, str], state: frozenset[str]) -> DataFrame:
-    """Return a catalog's table, read with options and without the other arguments of the reader. `state` has the names
-    of the options that change the table's columns.
+    """Return a DataFrame of a catalog's table, read with the given options instead of the reader's own arguments.
+    `state` has the names of the options that change the table's columns.
     """
     session = reader._spark
     if travels_in_name(jvm) and not state.isdisjoint(map(str.lower, options)):

@@ -23,7 +23,7 @@ _APART = _CONSTANT | {"LogicalRelation", "LogicalRDD", "HiveTableRelation"}  # n
 # rows of a query are fetched up to these limits. Spark broadcasts a side of a join up to the same size
 _SMALL_BYTES = 10 << 20
 _SMALL_ROWS = 100_000
-_SMALL_VALUES = 1_000  # of one column: a range stands for more
+_SMALL_VALUES = 1_000  # values of one column: more values become a range
 
 
 @hook("`Dataset.ofRows`", "INSERT, DELETE, UPDATE and MERGE INTO", method(classes.DATASET, "ofRows", 2))
@@ -54,8 +54,9 @@ def analyzed(found: DataFrame) -> JavaObject:
     method(f"{classes.TREE_PATTERN}$", "CURRENT_LIKE", 0),
 )
 def tables_read(jvm: Jvm, found: DataFrame) -> list[TableReference] | None:
-    """Return the catalog tables that a DataFrame's rows depend on, also in subqueries. Return None if they depend on
-    something else, too: on files, on the time, on chance."""
+    """Return the catalog tables that a DataFrame's rows depend on, also in subqueries. Return None if the rows also
+    depend on something else, such as files, the time or chance.
+    """
     plan = analyzed(found)
     plans = [plan, *items(plan.subqueriesAll())]
     current = jvm.scala_object(classes.TREE_PATTERN).CURRENT_LIKE()
@@ -73,8 +74,8 @@ def tables_read(jvm: Jvm, found: DataFrame) -> list[TableReference] | None:
     Variant.of(_NO_PATTERN),
 )
 def is_of_its_rows(jvm: Jvm, found: DataFrame) -> bool:
-    """Return whether a DataFrame depends on nothing outside of its own rows: on no table, subquery or variable, not on
-    the time, and not on chance. Return False for Spark 4.0, which has no constraints, and hides variables.
+    """Return whether a DataFrame depends only on its own rows, and not on a table, a subquery, a variable, the time or
+    chance. Return False for Spark 4.0, which has no constraints and does not show variables.
     """
     if jvm.variant(is_of_its_rows).name == _NO_PATTERN:
         return False
@@ -130,7 +131,8 @@ def partition_columns(read: DataFrame) -> tuple[str, ...]:
 )
 def small_source(jvm: Jvm, session: JavaObject, source: DataFrame, target: TableReference, *, runs: bool) -> Any | None:
     """Fetch the rows of a query with at most 100,000 rows and 10 MB. Returns them as a plan with the query's columns,
-    or None for a larger query. Without `runs`, only rows that are part of the plan are known (VALUES).
+    or None for a larger query. Without `runs`, no query runs: only rows that are part of the plan (VALUES) are
+    returned.
 
     Returns None, too, for a query that may read the table `target`, because another commit may change its rows before
     the statement reads them, and for a query of the current time, which the statement reads again.

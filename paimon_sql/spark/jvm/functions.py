@@ -187,7 +187,7 @@ def parameters_json(function: JavaObject) -> str | None:
 
 
 def returns_json(function: JavaObject) -> str:
-    """Return the JSON of the type that an SQL function returns; for a table function that type is a struct."""
+    """Return the JSON of an SQL function's return type. For a table function, this type is a struct."""
     return str(function.returnType().value().json())
 
 
@@ -306,5 +306,5 @@ def _of_series(function: Callable[..., pa.Array], types: Sequence[pa.DataType], 
 
 
 def takes_arrow(jvm: Jvm) -> bool:
-    """Return whether functions of `column_udf` get and return Arrow arrays as they are, nested ones, too."""
+    """Return whether functions of `column_udf` get and return Arrow arrays unchanged, including nested ones."""
     return jvm.variant(column_udf) is _ARROW

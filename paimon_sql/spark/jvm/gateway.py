@@ -65,7 +65,9 @@ class Jvm(SparkMembers):
         return process is not None and process.poll() is not None
 
     def task_counts(self, counts: AccumulatorParam[dict[str, int]]) -> Accumulator[dict[str, int]]:
-        """Return the context's accumulator of tasks that have ended. There is one, as PySpark keeps each for ever."""
+        """Return the context's accumulator of tasks that have ended. All calls return the same accumulator, because
+        PySpark never frees one.
+        """
         if self._task_counts is None:
             self._task_counts = self.context.accumulator({}, counts)
         return self._task_counts
@@ -166,9 +168,9 @@ def _keep_connections_once(client: Any) -> None:
 
 @lru_cache(_CACHED)
 def _compiled(gateway: Any, name: str, without: str) -> JavaObject:
-    """See `Jvm.compiled`. A class is compiled once per gateway: py4j finds methods by the name of their class, so it
-    would call a method of one class on an object of another class with the same name. A JVM program keeps the objects
-    for the next Python process."""
+    """See `Jvm.compiled`. A class is compiled once per gateway. If it were compiled twice, py4j would mix both classes
+    up, because it finds methods by the name of a class. A JVM program keeps the objects for the next Python process.
+    """
     kept = gateway.__dict__.get(KEPT)
     if kept is not None:
         known = kept.get(name + without) or (None if without else kept.get(shipped_key(name)))
@@ -195,7 +197,9 @@ def source_of(name: str) -> str:
 
 
 def shipped_key(name: str) -> str:
-    """Return the key of an object of the jar for JVM programs: its class was compiled from the same source."""
+    """Return the key of an object that the jar for JVM programs contains. The key depends on the source from which its
+    class was compiled.
+    """
     return f"{name} {sha256(source_of(name).encode()).hexdigest()}"
 
 
@@ -217,7 +221,7 @@ def _class_loader(gateway: Any) -> JavaObject:
 
 
 def _cooked(gateway: Any, source: str, loader: JavaObject) -> JavaObject:
-    """A compiler that has compiled a source; the classes of a loader are known to it."""
+    """Return a compiler that has compiled a source, which may use the classes of a loader."""
     compiler = JavaClass(classes.JANINO_COMPILER, gateway._gateway_client)()
     compiler.setParentClassLoader(loader)
     compiler.cook(source)

@@ -1,8 +1,9 @@
 """The hooks: functions that use internals of Spark, each marked with the members that it needs.
 
-Versions of Spark differ in these internals, and vendors put some of a newer version into an older one. So a hook lists
-the members that it needs. If Spark's versions differ, it has variants, the newest first, and the first variant with all
-its members is used; `Jvm.variant` chooses it once for a JVM. The number of the version does not matter.
+Versions of Spark differ in these internals, and vendors put some internals of a newer version into an older one. So a
+hook lists the members that it needs. If Spark's versions differ, it has variants, the newest first, and the first
+variant with all its members is used; `Jvm.variant` chooses it once for a JVM. The number of the version does not
+matter.
 
 `docs/ARCHITECTURE.md` lists the hooks; `tests/unit/spark/jvm/test_hook_list.py` keeps the list complete.
 """
@@ -35,7 +36,7 @@ class Member:
     """A part of Spark that a version may lack: a member of the class `owner`, another class that its code mentions, an
     SQL statement (`name`) that its parser accepts, or an attribute of PySpark's module `owner`. `arity` is the number
     of parameters of a method or constructor; None means any number. With `fits`, it may have more parameters, if their
-    kinds have an obvious empty value.
+    types have an empty value (see `Jvm.fitted`).
     """
 
     kind: MemberKind

@@ -30,9 +30,7 @@ class SparkMembers(JavaValues):
         self._columns_of_json = lru_cache(_CACHED)(self._make_columns)
 
     def probe(self, members: Iterable[Member]) -> None:
-        """Look up members in this Spark, all members of the JVM in one crossing. Afterwards `has` answers without a
-        crossing.
-        """
+        """Look up members in this Spark, all members of the JVM in one call. Then `has` needs no call of the JVM."""
         unknown = [m for m in members if m not in self._there]
         self._there.update((m, _is_in_python(m)) for m in unknown if m.kind is MemberKind.PYTHON)
         asked = [m for m in unknown if m.kind is not MemberKind.PYTHON]

@@ -26,8 +26,8 @@ def is_pipeline(jvm: Jvm) -> bool:
     java_type(classes.CLUSTER_BY_TRANSFORM),
 )
 def shown_clustering(jvm: Jvm, columns: Sequence[str], *, is_partitioned: bool) -> list[JavaObject]:
-    """Return the transform that shows CLUSTER BY of a table. Writers compare a table's transforms with their own, which
-    name only partition columns. So only pipelines see this transform of a partitioned table.
+    """Return the transform that shows a table's CLUSTER BY. Writers compare a table's transforms with their own
+    transforms, which name only partition columns. So if the table is partitioned, only pipelines see this transform.
     """
     if not columns or (is_partitioned and classes.PIPELINES not in stack_names(jvm)):
         return []
@@ -51,8 +51,8 @@ def shown_clustering(jvm: Jvm, columns: Sequence[str], *, is_partitioned: bool) 
 )
 def puts_off_truncation(jvm: Jvm, table: str) -> bool:
     """Return whether a pipeline empties a table in this thread to refresh a materialized view. Then the rows that it
-    appends next are to replace the old ones: see `replaces_view`. `table` is a name with its catalog and database.
-    Raises `UnsupportedFeatureError` as `check_truncation`.
+    appends next must replace the old rows: see `replaces_view`. `table` is a name with its catalog and database. Raises
+    `UnsupportedFeatureError` as `check_truncation`.
     """
     if not is_pipeline(jvm) or jvm.variant(puts_off_truncation).name == _NONE:
         return False

@@ -56,8 +56,8 @@ def door_classes() -> Mapping[str, bytes]:
 
 
 def _shipped_objects() -> str:
-    """Return the source of the class that makes an object of each shipped class. The package uses an object only if the
-    source of its class has not changed since.
+    """Return the source of the class that makes an object of each shipped class. This package uses such an object only
+    if it was compiled from the same source as the package's own.
     """
     puts = "".join(f'    made.put("{shipped_key(name)}", new {name}());\n' for name in _SHIPPED)
     return (
@@ -67,12 +67,14 @@ def _shipped_objects() -> str:
 
 
 def _packaged(source: str) -> str:
-    """Return a source with a package: sources that `Jvm.compiled` compiles have none."""
+    """Return a source with a `package` line for the jar. The sources themselves have none, because `Jvm.compiled`
+    compiles them without a package.
+    """
     return source if source.startswith("package ") else f"package {_PACKAGE};\n{source}"
 
 
 def _subclass(name: str, ours: str) -> str:
-    """The source of a class that differs from another one by its name alone."""
+    """Return the source of a subclass that differs from its base class only by its name."""
     package, _, simple = name.rpartition(".")
     return f"package {package};\npublic class {simple} extends {ours} {{}}\n"
 
@@ -89,7 +91,7 @@ def join_driver(port: int, secret: str) -> SparkSession:
     try:
         gateway = launch_gateway()
     finally:
-        for name in (_PORT, _SECRET):  # programs that this process starts have no need of them
+        for name in (_PORT, _SECRET):  # programs that this process starts do not need them
             os.environ.pop(name, None)
     gateway.callback_server_parameters.auth_token = secret
     setattr(gateway, KEPT, gateway.entry_point.compiled())

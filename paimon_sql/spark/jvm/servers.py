@@ -20,7 +20,7 @@ from paimon_sql.spark.jvm.hooks import Variant, hook, java_type, method
 from paimon_sql.spark.jvm.sessions import context_settings, java_session
 
 LARGEST_RESULT = "spark.driver.maxResultSize"
-_NONE = "not in this Spark"  # a vendor's may lack the servers: nothing else depends on them
+_NONE = "not in this Spark"  # a vendor's Spark may lack the servers; nothing else depends on them
 
 
 @dataclass(frozen=True, slots=True)

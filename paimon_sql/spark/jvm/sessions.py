@@ -406,8 +406,8 @@ def refresh_cached(session: JavaObject, *parts: str) -> None:
     java_type(f"{classes.PHYSICAL_PLANS_PACKAGE}.ShowTablesExtendedExec"),
 )
 def is_named_only(jvm: Jvm) -> bool:
-    """Return whether Spark loads a table for a command about it, not to read or write its rows. Looking at the stack is
-    slow, so call it only before an error is raised.
+    """Return whether Spark loads a table for a command about it, not to read or write its rows. Reading the stack is
+    slow, so call this only before raising an error.
     """
     return _is_under_way(jvm, _NAMES_TABLES)
 

@@ -22,16 +22,16 @@ class DefinedTable:
 
 
 def runs_of_view(table: str, found: Iterable[DefinedTable]) -> frozenset[str]:
-    """Return the runs that define a table as a view; none if one of them defines something else. The truncation of a
-    view is put off.
+    """Return the runs that define a table as a view. Return no runs if one run defines the table as something else. The
+    truncation of a view is put off.
     """
     own = _of(table, found)
     return frozenset(d.run for d in own) if all(d.is_view for d in own) else frozenset()
 
 
 def check_truncation(table: str, found: Iterable[DefinedTable]) -> None:
-    """Raise `UnsupportedFeatureError` if a pipeline would remove rows that another one is adding: one run defines the
-    table as a view, another one as a streaming table.
+    """Raise `UnsupportedFeatureError` if one run defines the table as a view, and another run as a streaming table. The
+    first run would remove rows that the other one is adding.
     """
     if len({d.is_view for d in _of(table, found)}) > 1:
         raise UnsupportedFeatureError(

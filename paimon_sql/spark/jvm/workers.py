@@ -102,7 +102,7 @@ def file_batch(
     jvm: Jvm, batch: JavaObject, bucket_of_file: Mapping[str, int] | None, in_turn: Sequence[str] | None = None
 ) -> JavaObject:
     """Return the batch of a scan of files, which is planned once. With `bucket_of_file`, Spark groups its partitions by
-    bucket. With `in_turn`, each bucket is one partition, which reads its files in this order.
+    bucket. With `in_turn`, each bucket is one partition, which reads the bucket's files in the given order.
     """
     buckets = None if bucket_of_file is None else jvm.map(bucket_of_file)
     turns = None if in_turn is None else jvm.map({name: i for i, name in enumerate(in_turn)})

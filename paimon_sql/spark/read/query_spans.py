@@ -22,8 +22,8 @@ from paimon_sql.spark.spans import EXECUTION, TRACE_PARENT
     Variant.of("not there"),
 )
 def begin_query(jvm: Jvm) -> None:
-    """Begin the span of the query that the calling thread of Spark executes, unless it has begun. It ends with the
-    execution. Without an execution, or without spans, do nothing.
+    """Begin the span of the query that the calling thread of Spark executes, unless the span has begun already. The
+    span ends with the execution. Without an execution, or without spans, do nothing.
     """
     if not are_recorded():
         return

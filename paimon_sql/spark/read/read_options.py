@@ -45,7 +45,7 @@ def read_options(table: str, given: Mapping[str, str], *, has_vectors: bool = Fa
     """
     if not has_vectors and any(key.lower() == SEARCH_OPTION for key in given):
         raise UnsupportedFeatureError(
-            f"A search cannot read {table}: it reads tables with snapshots, and not their system tables. "
+            f"A search cannot read {table}: it reads tables with snapshots only, but no system tables. "
             "Name such a table."
         )
     check_no_settings(table, given)
@@ -60,7 +60,9 @@ def read_options(table: str, given: Mapping[str, str], *, has_vectors: bool = Fa
 
 
 def check_no_settings(table: str, given: Mapping[str, str]) -> None:
-    """Raise `InvalidOptionError` for `spark.paimon.KEY` among the options of one use, where it would have no effect."""
+    """Raise `InvalidOptionError` if the options of a read or write contain `spark.paimon.KEY`. Such a key only has an
+    effect as a setting of the session.
+    """
     for key in given:
         if key.lower().startswith(_OF_SESSION):
             raise InvalidOptionError(

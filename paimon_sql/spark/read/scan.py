@@ -65,10 +65,11 @@ class PushedRequest:
     """A read of a table, as Spark has pushed it down.
 
     `required` are the columns, `predicate` is the condition that rows must still be checked for, and `parquet_filters`
-    let Spark's Parquet scan skip row groups. `describe` returns the text of a plan for EXPLAIN. It is for people:
-    `pushed` has all filters and the sample exactly. If `by_bucket`, Spark may join by bucket, with a partition for each
-    bucket. With `hadoop`, Hadoop's connector reads the objects of a store. `planning` is what Spark's UI shows of the
-    planning. With a `limit`, the query needs so many rows: any, or the first by `first_by`.
+    let Spark's Parquet scan skip row groups. `describe` returns the text of a plan for EXPLAIN. This text is shortened
+    for people; `pushed` has all filters and the sample exactly. If `by_bucket`, Spark may join by bucket, with a
+    partition for each bucket. With `hadoop`, Hadoop's connector reads the objects of a store. `planning` has the
+    numbers of the planning for Spark's UI. With a `limit`, the query needs only that many rows: the first ones by
+    `first_by`, or any rows without it.
     """
 
     table: Table
@@ -99,7 +100,9 @@ class PaimonScan(Proxy):
 
     @cached_property
     def bucket_key(self) -> tuple[str, int] | None:
-        """Return the column that Spark may join by, and the number of buckets; None if Spark may not."""
+        """Return the column by which Spark may join buckets, and the number of buckets; None if Spark cannot join by
+        bucket.
+        """
         if not self.request.by_bucket:
             return None
         found = bucket_key(self.table.store, self.planned, self.required.names)
@@ -110,8 +113,8 @@ class PaimonScan(Proxy):
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """Return the columns by which the rows of each partition of Spark's ascend. An order helps only joins by
-        bucket: other joins shuffle the rows.
+        """Return the columns by which the rows of each of Spark's partitions are sorted, ascending. An order helps only
+        joins by bucket: other joins shuffle the rows.
         """
         if self.bucket_key is None:
             return ()

@@ -133,8 +133,8 @@ class PaimonScanBuilder(Proxy):
 
     @property
     def _filtered(self) -> Mapping[str, DataField]:
-        """Return the columns that have the same values in the files and in the derived table: filters of these can skip
-        files.
+        """Return the columns that have the same values in the files and in the derived table. Only filters on these
+        columns can skip files.
         """
         held = self.table.schema.field_by_name if self.derived is not DerivedTable.BINLOG else {}
         if self._is_version and self.table.store.options[DATA_EVOLUTION]:
@@ -183,7 +183,7 @@ class PaimonScanBuilder(Proxy):
         return True
 
     def _first_part(self, limit: int, order: Order | None) -> Plan | None:
-        """Return the part of the plan that a limit needs; None if the scan would read as much."""
+        """Return the part of the plan that a limit needs; None if this part is the whole plan."""
         store, plan = self.table.store, self._plan
         part = first_rows(store, plan, limit) if order is None else top_rows(store, plan, order, limit)
         if order is not None:
@@ -207,7 +207,7 @@ class PaimonScanBuilder(Proxy):
     def pushVariantExtractions(self, extractions: Any) -> Any:
         """Read only the parts of VARIANTs that the query extracts, and leave the extraction to Spark.
 
-        Spark first requests all operators on the scan together, and then again without the upper ones.
+        Spark first calls this for all operators above the scan together, and then again without the upper operators.
         """
         if self.variant_paths is None:
             fields = self.table.schema.field_by_name
@@ -313,7 +313,8 @@ class PaimonScanBuilder(Proxy):
         if self.filters_rows or not self._is_version:
             return None
         asked, found = self._asked
-        if asked is None or not asked.equals(aggregation):  # Spark pushes it twice, and reading it takes 50 crossings
+        # Spark pushes it twice, and reading it takes 50 calls of the JVM
+        if asked is None or not asked.equals(aggregation):
             parts = aggregates_of(self.jvm, aggregation)
             found = None if parts is None else Reduction(*parts)
             self._asked = aggregation, found

@@ -53,7 +53,7 @@ def query_of(table: Table, given: Mapping[str, str], session: SessionBridge) -> 
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of a table, by names that differ in case if the session ignores it."""
+    """The columns of a table by name. If the session ignores case, names in another case find them, too."""
 
     table: Table
     known_as: Callable[[str], str]
@@ -128,7 +128,9 @@ def _check_members(route: _Arguments, *needed: str) -> None:
 def _limit(route: _Arguments, limit: int) -> int:
     found = _number(route.get("limit", limit))
     if not found.is_integer():
-        raise InvalidOptionError(f"The limit {found} of a search in hybrid_search is not a whole number of rows.")
+        raise InvalidOptionError(
+            f"The limit {found} of a search in hybrid_search is not a whole number of rows. Write it as 'limit', 50."
+        )
     return int(found)
 
 
@@ -137,7 +139,7 @@ def _weight(route: _Arguments) -> float:
 
 
 def _number(given: Any) -> float:
-    """Return a number of JSON; infinity for integers out of the range of floats, as for other numbers."""
+    """Return a number from JSON as a float. Numbers outside of the range of floats become infinity, even integers."""
     try:
         return float(given)
     except OverflowError:

@@ -58,7 +58,9 @@ class SearchScanBuilder(PaimonScanBuilder):
 
     def _scan(self) -> Any:
         if isinstance(self.version, Increment):
-            raise UnsupportedFeatureError("A search finds rows of a version, not of the changes between versions.")
+            raise UnsupportedFeatureError(
+                "A search finds rows of a version, not of the changes between versions. Search the table itself."
+            )
         plan = self._plan
         check_full_scan(self.table.store, plan)
         whole = string_types(to_struct(self.fields))

@@ -1,8 +1,8 @@
 """The scan builder of tables, for batches and for streams.
 
-Spark calls both in the same way, but pushes down nothing of a stream's query. So if Spark requires all columns and
-pushes nothing down, only the caller shows whether it is a stream. A stream reads no version, and its builder makes no
-plan.
+Spark calls the builder in the same way for both, but pushes down nothing of a stream's query. If Spark requires all
+columns and pushes nothing down, the query may be a batch or a stream: the caller's class shows which one it is. A
+stream does not read a version, so its builder makes no plan.
 """
 
 from __future__ import annotations

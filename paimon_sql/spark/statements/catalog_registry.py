@@ -113,7 +113,7 @@ class CatalogRegistry:
     def register(self, statement: str = "") -> None:
         """Make every catalog with a new or changed configuration, and the catalog of paths if a statement names it.
 
-        If nothing has changed, it takes one crossing to the JVM.
+        If nothing has changed, this takes one call of the JVM.
         """
         text = self.bridge.settings_text()
         configured = configured_catalogs(text)
@@ -172,7 +172,10 @@ class CatalogRegistry:
             return
         if statement.name not in self.catalogs:
             if exists or not statement.lenient:
-                raise InvalidOptionError(f"There is no Paimon catalog {statement.name!r} to drop in this session.")
+                raise InvalidOptionError(
+                    f"There is no Paimon catalog {statement.name!r} to drop in this session. "
+                    "SHOW CATALOGS lists the catalogs."
+                )
             return
         if current_catalog(self.session) == statement.name:
             raise InvalidOptionError(f"Catalog {statement.name!r} is the current one: USE another one, then drop it.")
@@ -239,8 +242,8 @@ class CatalogRegistry:
 
     def find_table(self, parts: Sequence[str]) -> Located | None:
         """Return the Paimon catalog of a table's name, given as its parts, and the table's name in that catalog. Return
-        None if it is not in a Paimon catalog, or only beside Paimon's tables in Spark's own catalog. Ignore a temporary
-        view of that name. Raises `InvalidNameError`.
+        None if it is not in a Paimon catalog, and for a table of Spark's in a catalog that also has Paimon tables.
+        Ignore a temporary view of that name. Raises `InvalidNameError`.
         """
         catalog, names = self._place_of(parts)
         if catalog is None:

@@ -121,7 +121,7 @@ def _files(session: SessionBridge, path: str) -> list[FileStatus]:
     """Return the files of a folder, without its subfolders, or the one file at the path."""
     found = hadoop_status(session.jvm, session.session, path)
     if found is None:
-        raise NotFoundError(f"COPY INTO: there is no file or folder {path}.")
+        raise NotFoundError(f"COPY INTO: there is no file or folder {path}. Check the path.")
     statuses = [
         FileStatus(str(s.getPath().toString()), s.getLen(), False, s.getModificationTime()) for s in found if s.isFile()
     ]

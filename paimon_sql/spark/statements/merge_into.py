@@ -113,7 +113,9 @@ def _source(target: Target, plan: Merge) -> DataFrame:
 
 
 def _without_kept(action: _Action, target: Target, updated: Collection[str]) -> _Action:
-    """Return an update without the columns that no action assigns: these are not written, so they need not be read."""
+    """Return an update without the columns that no action assigns. These columns are not written, so the statement need
+    not read them.
+    """
     if action.kind != ROW_UPDATE_AFTER or action.values is None:
         return action
     values = zip(target.columns, action.values, target.nulls(), strict=True)
@@ -129,8 +131,8 @@ def _choose(values: Sequence[Column]) -> Column:
 
 
 def _texts(*expressions: Any) -> set[str]:
-    """Return texts that are equal for expressions of the same value, even if the statement spells the columns
-    differently.
+    """Return texts for expressions: expressions with the same value have the same text, even if the statement spells
+    the columns differently.
     """
     return set(map(canonical_text, expressions))
 
@@ -245,7 +247,9 @@ class _JoinedSides:
         return [F.col(quoted_name(c)) for c in columns]
 
     def _check_keys(self, values: Mapping[str, Any]) -> None:
-        """Raise an error if a key column gets another value than the one that the ON condition equates it with."""
+        """Raise an error if a clause assigns another value to a key column than the value that the ON condition makes
+        it equal to.
+        """
         kept = dict(zip(self.target.columns, self.kept, strict=True))
         for key in self.target.table.schema.primary_keys:
             pair = _texts(kept[key], values.get(key, kept[key]))

@@ -76,7 +76,7 @@ class NearestRows(Proxy):
         options = table.schema.options
         if identifier.system_table is not None or is_format_table(options) or is_object_table(options):
             raise UnsupportedFeatureError(
-                f"A search cannot read {name}: it reads tables with snapshots, and not their system tables."
+                f"A search cannot read {name}: it reads tables with snapshots only. Name such a table."
             )
         if shown_part(table.store) is not None:
             raise UnsupportedFeatureError(
@@ -144,8 +144,8 @@ def _matrix(vectors: pa.Array, query: VectorQuery) -> Floats:
 
 
 def _row_types(fields: Sequence[DataField]) -> StructType:
-    """Return Spark's schema of rows, which have STRING for CHAR and VARCHAR. As in the columns of a scan, metadata says
-    that texts are CHAR: Spark pads the constants that they are compared with.
+    """Return Spark's schema of rows, with STRING for CHAR and VARCHAR. As in the columns of a scan, metadata marks CHAR
+    columns, so that Spark pads constants in comparisons with them.
     """
     columns = string_types(to_struct(fields)).fields
     return StructType([_column(field, column) for field, column in zip(fields, columns, strict=True)])

@@ -39,7 +39,7 @@ from paimon_sql.spark.tables.definitions import PROVIDER
 from paimon_sql.spark.tables.generic_catalog import SparkGenericCatalog
 from paimon_sql.spark.tables.presigned_url_function import URL_FUNCTIONS, PresignedUrlCall
 
-# with these in its name, a table is not the one that another name of the statement has loaded without them
+# a table with these options in its name differs from the same table without them in the statement
 _NAMED = STATE_OPTIONS | {SEARCH_OPTION}
 _VIEW = re.compile(r"\b(?:views?|describe|desc|show|drop|truncate)\b", re.IGNORECASE)
 # functions of tables set such options, too
@@ -60,14 +60,17 @@ class OlderSpark:
         self.registry, self.jvm, self.views = registry, registry.jvm, OlderViews(registry)
 
     def planned(self, plan: JavaObject, text: str, *, in_view: bool = False) -> JavaObject:
-        """Return a parsed statement, or the query of a view, as a newer Spark would analyze it; `text` is its text."""
+        """Return a parsed statement, or a view's query, in the form that a newer Spark would analyze. `text` is the
+        statement's text.
+        """
         if _VIEW.search(text) and answers_view_statements(self.jvm):
             statement = view_statement(plan)
             if statement is not None:
                 return self.views.planned(plan, statement)
         if _STATE.search(text) and travels_in_name(self.jvm):
             session = self.registry.session
-            place = {current_catalog(session)} if in_view else set()  # a view may be elsewhere: its tables may be ours
+            # the view may be in another catalog, and its tables in ours
+            place = {current_catalog(session)} if in_view else set()
             ours = place | self.registry.catalogs.keys()
             plan = with_named_options(self.jvm, session, plan, _NAMED, ours)
         if _FUNCTION.search(text) and renames_calls(self.jvm):
@@ -89,7 +92,7 @@ class OlderSpark:
     def _named(self, name: str) -> tuple[Catalog, Identifier]:
         found = self.registry.find_name(name)
         if found is None:
-            raise TableNotFoundError(f"Table {name} is not in a Paimon catalog.")
+            raise TableNotFoundError(f"Table {name} is not in a Paimon catalog. Name a table of such a catalog.")
         return found[0].catalog, found[1]
 
     def create_like(self, text: str) -> JavaObject | None:

@@ -139,7 +139,7 @@ class PaimonStatementRunner:
         return []
 
     def _target(self, name: Name) -> tuple[SparkCatalog, Identifier]:
-        """Return the catalog and the table, or the branch in which the session audits what it writes."""
+        """Return the catalog, and the table or the branch to which the session's audit sends its writes."""
         catalog, identifier = self._table(name)
         return catalog, catalog.audits.target(identifier)
 

@@ -117,8 +117,8 @@ _ROW_LEVEL = (plans.Delete, plans.Merge, plans.Update)
 
 
 def _on_branch(found: Located, head: StatementHead) -> Located:
-    """Return the table that a statement changes: of the branch that its options name. Raises `UnsupportedFeatureError`
-    for options that choose rows of an older version.
+    """Return the table that a statement changes, or the branch of it that the statement's options name. Raises
+    `UnsupportedFeatureError` for options that choose rows of an older version.
     """
     catalog, identifier = found
     options = {} if head.table is None or head.table.catalog is not None else head.table.options()
@@ -175,8 +175,8 @@ class StatementRewriter:
     def evolved(self, found: Located, table: Table, write: _Rows, asked: Mapping[str, str]) -> _Rows:
         """Return a write of a query's rows to the table with the new columns that the rows bring.
 
-        `asked` are the options of the write that allow new columns. If the session or the statement names a branch, the
-        write goes to the branch. With `write.merge-schema`, nested fields that the query lacks are NULL.
+        `asked` are the options of this write that allow new columns. If the session or the statement names a branch,
+        the write goes to the branch. With `write.merge-schema`, nested fields that the query lacks are NULL.
         """
         catalog, name = found
         options = without_version(catalog.session.table_options(catalog.catalog_name, name)) | dict(asked)

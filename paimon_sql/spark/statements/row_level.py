@@ -99,8 +99,8 @@ class Target:
     def stored(
         self, name: str, value: Column, source: DataType, fills: bool = False, kept: Column | None = None
     ) -> Column:
-        """Return a value of type `source` in the column's type. With `fills`, fields that the value lacks come from
-        `kept`.
+        """Return a value of type `source` in the column's type. With `fills`, fields that the value lacks get the
+        values in `kept`.
         """
         target = self.types[name]
         value = aligned(value, source, target, Alignment(self.table.name, name, fills), kept)
@@ -213,7 +213,8 @@ def open_target(
     jvm, session = catalog.jvm, catalog.session
     before = table.latest_snapshot() if table.store.options[DATA_EVOLUTION] else None
     parts = () if statement.table is None else statement.table.parts
-    is_plain = bool(parts) and parts[-1].lower() == name.table.lower()  # the session may mean a branch by it
+    # in a session with an audit, the plain name may mean a branch
+    is_plain = bool(parts) and parts[-1].lower() == name.table.lower()
     full = (catalog.catalog_name, name.database, name.table if is_plain else name.name)
     # a query for the rows to change must not skip any
     options = {SCALAR_INDEX_SEARCH_MODE.key: "full"} if table.store.options[DATA_EVOLUTION] else {}

@@ -23,8 +23,8 @@ _LOG = logging.getLogger(__name__)
 
 
 def is_waited_for(store: TableStore) -> bool:
-    """Return whether an epoch must wait for its compaction: its rows are visible, or have a changelog, only
-    afterwards.
+    """Return whether an epoch must wait for its compaction, because its rows become visible or get a changelog only
+    after it.
     """
     return store.options[LOOKUP_WAIT] and (skips_level_0(store) or store.options[CHANGELOG_PRODUCER] == "lookup")
 

@@ -147,7 +147,9 @@ class PaimonMicroBatchStream(Proxy):
 def narrowed(
     stream: PaimonMicroBatchStream, request: PushedRequest, pruning: Predicate | None
 ) -> PaimonMicroBatchStream:
-    """Return the same stream for the request of one batch. Spark counts the rows of both as rows of one source."""
+    """Return the same stream, narrowed to the columns and rows of one batch. Spark counts the rows of both streams as
+    rows of one source.
+    """
     narrow = copy(stream)
     narrow.request, narrow.pruning, narrow.planned = request, pruning, None
     return narrow

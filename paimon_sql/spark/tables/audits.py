@@ -1,7 +1,7 @@
 """Sessions that audit what they write: `SET spark.paimon.wap.branch = NAME` sends their statements on a table with
 `write.wap.enabled` to a branch of that name.
 
-Statements that write create the branch if it is missing. Queries without a version read it once it exists.
+Statements that write create the branch if it is missing. Once the branch exists, queries without a version read it.
 """
 
 from __future__ import annotations

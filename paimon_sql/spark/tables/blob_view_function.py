@@ -53,7 +53,11 @@ def viewed_column(table: Table, column_name: str) -> tuple[bytes, int]:
     check_selectable(table.store)
     found = table.schema.field_by_name.get(column_name)
     if found is None or found.type.kind is not Kind.BLOB:
-        raise InvalidSchemaError(f"Function sys.{BLOB_VIEW}: table {table.name} has no BLOB column {column_name!r}.")
+        blobs = ", ".join(f.name for f in table.schema.fields if f.type.kind is Kind.BLOB) or "none"
+        raise InvalidSchemaError(
+            f"Function sys.{BLOB_VIEW}: table {table.name} has no BLOB column {column_name!r}. "
+            f"Its BLOB columns: {blobs}."
+        )
     if table.schema.primary_keys or not table.store.options[DATA_EVOLUTION]:
         raise UnsupportedFeatureError(
             f"Function sys.{BLOB_VIEW}: column {column_name!r} of table {table.name} cannot have views. Views are of "

@@ -93,7 +93,7 @@ _NOT_THERE = (TableNotFoundError, DatabaseNotFoundError, InvalidNameError)
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """The properties of a database, as a statement of a session got them at a time of the monotonic clock."""
+    """The properties of a database, and the number of the statement and the time (`monotonic`) of their look-up."""
 
     database: str
     statement: int
@@ -158,15 +158,15 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         database = single(namespace)
         try:
             return self.jvm.map(self._properties_of(database))
-        except InvalidNameError as e:  # a name that no database can have is looked up in vain, as any other
+        except InvalidNameError as e:  # for an invalid name, report that the database does not exist
             raise DatabaseNotFoundError(f"Catalog {self.catalog_name} has no database {database!r}. {e}") from None
 
     def _properties_of(self, database: str) -> dict[str, str]:
         """The properties of a database. The rules of Spark's analyzer request them seven times in a CREATE TABLE.
 
-        So if the catalog stores no properties, a statement looks the database up only once. Calls of a DataFrame are
-        not parsed, so they may have the number of the statement before. Therefore an answer is used for at most a
-        second.
+        So if the catalog stores no properties, a statement looks the database up only once: the answer is kept with the
+        number of the statement. Calls of a DataFrame are not parsed and have the number of an earlier statement.
+        Therefore an answer is used for at most a second.
         """
         databases, number, now = self._databases, self.session.statements, time.monotonic()
         known = self._described
@@ -200,7 +200,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         database, catalog = self._database(namespace), self.catalog
         if not isinstance(catalog, SupportsDatabaseProperties):
             raise UnsupportedFeatureError(
-                f"Database {database!r} keeps no properties in a filesystem catalog: they cannot be altered."
+                f"Properties of database {database!r} cannot be altered: a filesystem catalog keeps none."
             )
         catalog.alter_database(database, *connector.namespace_changes(changes))
 
@@ -402,7 +402,7 @@ class SparkCatalog(SparkViews, SparkFunctions, WithoutMetrics):
         return SparkDefinitions(self.jvm, self.session, self.catalog, self.catalog_name)
 
     def serves(self, identifier: Identifier) -> bool:
-        """Return whether a name, perhaps of a new table, belongs to this catalog and not to one beside it."""
+        """Return whether a name, perhaps of a new table, is in this catalog, not in Spark's of the same name."""
         return True
 
     @property

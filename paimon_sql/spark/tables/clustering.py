@@ -76,8 +76,8 @@ def check_clustered(table: str, schema: TableSchema) -> None:
 
 
 def declared_clustering(store: TableStore) -> tuple[str, ...]:
-    """Return the columns of a table's CLUSTER BY clause. A table with the option alone has no clause: a pipeline, which
-    compares its definition with the table's, may set the option.
+    """Return the columns of a table's CLUSTER BY clause. A table that only has the option has no clause. A pipeline
+    compares its own definition with the table's, and may set the option without a clause.
     """
     return store.options[CLUSTERING_COLUMNS] if store.schema.options.get(_DECLARED) == "true" else ()
 

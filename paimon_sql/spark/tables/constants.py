@@ -79,5 +79,6 @@ def _text_of_bytes(field: DataField, text: str, digits: str) -> str:
     except UnicodeDecodeError as e:
         raise InvalidSchemaError(
             f"Column {field.name!r} of type {field.type.sql()} cannot have the default value {text}: Paimon keeps "
-            "defaults as texts in UTF-8, which these bytes are not."
+            "defaults as texts in UTF-8, which these bytes are not. "
+            "Leave the default out."
         ) from e

@@ -162,7 +162,8 @@ class SparkDefinitions:
             return {}
         if not isinstance(self.catalog, SupportsLocations):
             raise UnsupportedFeatureError(
-                f"Table {identifier} cannot have a LOCATION: this catalog keeps its tables below its warehouse."
+                f"Table {identifier} cannot have a LOCATION: this catalog keeps its tables below its warehouse. "
+                "Leave LOCATION out."
             )
         self.catalog.check_location(location)
         return {_PATH: location}

@@ -39,7 +39,9 @@ class EvolvedTable(SparkTable):
 
 
 class CheckedSink(SparkTable):
-    """A table that a stream writes to, if its rows are checked against the constraints that the table has now."""
+    """A table that a stream writes to. The write gets a digest of the constraints that the stream's rows are checked
+    against.
+    """
 
     def _write_builder(self, table: Table, info: Any, given: Mapping[str, str]) -> PaimonWriteBuilder:
         return super()._write_builder(table, info, {**given, CHECKED: RowRules.of(self.table.schema).digest})

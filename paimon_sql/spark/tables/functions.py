@@ -122,13 +122,17 @@ def _identifier(session: SessionBridge, catalog_name: str, function: str, text: 
     if len(parts) == 3 and parts[0] == catalog_name:
         parts = parts[1:]
     if len(parts) > 2:
-        raise UnsupportedFeatureError(f"{function}: {text} is not a table of catalog {catalog_name}.")
+        raise UnsupportedFeatureError(
+            f"{function}: {text} is not a table of catalog {catalog_name}. Name one of its tables."
+        )
     return Identifier.of(parts[0] if len(parts) == 2 else session.current_database(), parts[-1])
 
 
 def _largest(table: Table, zone: tzinfo) -> str:
     if not table.schema.partition_keys:
-        raise UnsupportedFeatureError(f"{MAX_PT}: table {table.name} is not a partitioned table.")
+        raise UnsupportedFeatureError(
+            f"{MAX_PT}: table {table.name} is not a partitioned table. Name a partitioned table."
+        )
     if is_format_table(table.schema.options):
         largest = FormatTable.of(table.store).largest_value()
     else:

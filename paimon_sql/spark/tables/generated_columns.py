@@ -21,7 +21,7 @@ from paimon_sql.spark.types import string_types, to_struct
 
 
 class _Transform(NamedTuple):
-    """The column that a transform of PARTITIONED BY makes: the end of its name, its type and its expression."""
+    """The column that a transform of PARTITIONED BY makes: the suffix of its name, its type and its expression."""
 
     suffix: str
     type: DataType
@@ -39,8 +39,8 @@ _TRANSFORMS = {
 def defined_columns(
     session: SessionBridge, fields: Sequence[DataField], expressions: Mapping[str, str]
 ) -> list[GeneratedColumn]:
-    """Return the generated columns of a statement. Raises `InvalidSchemaError` for an expression that is not one on the
-    other columns of a row.
+    """Return the generated columns of a statement. Raises `InvalidSchemaError` for an expression that needs more than
+    the other columns of the row.
     """
     return [_defined(session, fields, name, text) for name, text in expressions.items()]
 

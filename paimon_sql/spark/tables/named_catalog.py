@@ -23,7 +23,7 @@ class NamedCatalog(Proxy):
         super().__init__(jvm)
         self.session, self.catalog_name, self._load = session, name, load
         self._made: Catalog | None = None
-        self._making = RLock()  # only of this catalog: others need not wait for its storage
+        self._making = RLock()  # a lock for this catalog alone: other catalogs need not wait for its storage
 
     @property
     def catalog(self) -> Catalog:

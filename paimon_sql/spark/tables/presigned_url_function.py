@@ -47,7 +47,9 @@ class PresignedUrlCall(Proxy):
             )
         table, micros = constant_of(expressions[0]), constant_of(expressions[2])
         if table is None or micros is None:
-            raise UnsupportedFeatureError(f"Function sys.{self.name}: the table and the validity cannot be NULL.")
+            raise UnsupportedFeatureError(
+                f"Function sys.{self.name}: the table and the validity cannot be NULL. Pass constants."
+            )
         store = replace(self.find(str(table)).store, others=None)
         urls = PresignedUrls.of(store, int(micros), lenient=self.name == TRY_URL)
         call = column_udf(self.jvm, urls, [BinaryType()], StringType())

@@ -42,8 +42,8 @@ class _NamedProcedure(Proxy):
 class SparkProcedure(_NamedProcedure):
     """`CALL sys.name(…)` before Spark binds it.
 
-    Binding returns another object, because Spark takes an object of both interfaces for bound. Spark would then count
-    the arguments before it adds the parameters that are not given, if an argument takes more than one pass to resolve.
+    Binding returns another object, because Spark regards an object with both interfaces as bound. If an argument then
+    takes more than one pass to resolve, Spark would count the arguments before it adds the missing parameters.
     """
 
     def bind(self, input_type: Any) -> Any:

@@ -33,8 +33,8 @@ def find_catalog(session: SessionBridge, name: str) -> Catalog | None:
 
 
 def without_own_name(options: Mapping[str, str], **own: str) -> dict[str, str]:
-    """Return options without the options by which a reader or a writer of `format("paimon")` has named this very table:
-    Spark passes these on. `own` are the table's values of these options.
+    """Return options without `path`, `catalog`, `database` and `table`, if they name this table: Spark passes them on
+    from a reader or a writer of `format("paimon")`. `own` are the table's values of these options.
     """
 
     def names_it(key: str, value: str) -> bool:

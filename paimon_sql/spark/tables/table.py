@@ -172,8 +172,8 @@ class SparkTable(_DataTable, PartitionManagement):
         return f"{self.catalog}.{self.table.identifier.base}"
 
     def id(self) -> str:
-        """Return the table's folder and branch. Spark finds cached rows by the name of their table: a name that means
-        a branch in one session and the table in another must not find the rows of the other one.
+        """Return the table's folder and branch. Spark finds cached rows by this id. The table's name would not suffice:
+        in a session with an audit it means a branch, in other sessions the table.
         """
         return f"{self.table.store.root}${self.table.store.branch}"
 
@@ -284,7 +284,7 @@ class SparkTable(_DataTable, PartitionManagement):
 
     # -- TruncatableTable ---------------------------------------------------------------------------------------------
     def _choose_target(self) -> None:
-        """Write to the branch in which the session audits its rows, if Spark loaded the table as for a query."""
+        """Switch to the branch in which the session audits its rows, if Spark loaded the table as for a query."""
         if self._retarget is not None:
             self.table, self._retarget = self._retarget(), None
 

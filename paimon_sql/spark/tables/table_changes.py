@@ -77,9 +77,9 @@ def loosens_key(schema: TableSchema, change: SchemaChange) -> bool:
 
 
 def with_new_columns(schema: TableSchema, changes: Sequence[SchemaChange]) -> list[SchemaChange]:
-    """Return the changes of a table that gets all of its rows anew: a view of a pipeline, or a table without rows.
-    Changes of types that old values cannot take become a new column, in the place of the old one: old values are NULL.
-    Columns of keys keep their types: such changes stay as they are, and are refused.
+    """Return the changes of a table that gets all of its rows anew: a view of a pipeline, or a table without rows. If
+    old values cannot be converted to a new type, the column is replaced by a new column at the same position, in which
+    old values are NULL. Changes of key columns are not replaced, and are then refused.
     """
     dropped = {change.path[0] for change in changes if isinstance(change, DropColumn)}
     return [made for change in changes for made in _with_new_column(schema, change, dropped)]

@@ -1,5 +1,5 @@
-"""The tables that the statements of a session change. A statement loads its table once, also if it is rewritten before
-Spark runs it.
+"""The tables that the statements of a session change. A statement loads its table only once, even if this package
+rewrites it before Spark runs it.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class StatementTargets:
     def load(self, identifier: Identifier) -> Table:
         """Return the table of a statement. If the same statement has loaded it ahead, return that table, but only once.
 
-        The number of a statement does not change at calls of DataFrames, so a table is not kept for longer than a
-        second. A commit checks that the table is still the same.
+        Calls of DataFrames do not get a new statement number, so a table is kept for at most a second. A commit checks
+        that the table is still the same.
         """
         ahead, self._ahead = self._ahead, None
         if ahead is None or (ahead.identifier, ahead.statement) != (identifier, self._session.statements):

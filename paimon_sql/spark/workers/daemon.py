@@ -17,9 +17,7 @@ from paimon_sql.spark.workers.worker import keep_imports
 
 
 def only_if_changed(read: Callable[[zipimporter], None]) -> Callable[[zipimporter], None]:
-    """Return a form of `read` that skips an archive on Python's path if the archive has not changed since the last
-    call.
-    """
+    """Wrap `read` so that it skips an archive on Python's path that has not changed since the last call."""
     known: dict[tuple[str, str], tuple[int, int, int] | None] = {}
 
     def read_if_changed(importer: zipimporter) -> None:

@@ -89,7 +89,7 @@ class Search:
         needed, indexed = columns(predicate), indexed_values(store.options, store.schema)
         values = [v for name, v in indexed.items() if name in needed]
         read = [*names, *sorted((needed - indexed.keys() | {v.field.name for v in values}) - set(names))]
-        # Only metadata has the ids of rows, so that files cannot be read by them.
+        # Files cannot be filtered by row ids, because only metadata has the ids.
         stored = only_on(predicate, {*store.schema.field_by_name, *indexed})
         fields = [*readable_fields(store, read), *(replace(v.field, name=v.name, type=v.type) for v in values)]
         condition = to_arrow(predicate, arrow_schema(fields))

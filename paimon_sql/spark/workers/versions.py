@@ -86,7 +86,7 @@ def _reason(name: str, here: str | None, there: str | None) -> str | None:
     if here in (None, _UNKNOWN) or there == _UNKNOWN or here == there:
         return None
     if name == _PACKAGE:
-        return "tasks are pickled by the driver, and another version may not read them, or run them otherwise"
+        return "the driver pickles tasks, and another version may fail to read them, or run them in another way"
     if name in _SHARED and here is not None and here.partition(".")[0] != there.partition(".")[0]:
         return "tasks exchange its objects with the driver, and another major version may not read them"
     return None

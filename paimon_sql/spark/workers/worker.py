@@ -165,15 +165,15 @@ def run_counted(
     measure: Callable[[str], int],
     text: str,
 ) -> str:
-    """Run a task of a job, and count what it did by a measure when it has ended."""
+    """Run a task of a job. When it has ended, count its units by the measure."""
     result = run(text)
     ended.add({job: measure(text)})
     return result
 
 
 def _task(function: Callable[..., Iterable[pa.RecordBatch]], *values: object) -> BatchFunction:
-    """Return a function with all arguments bound but the last, the batches. It is pickled as its name and the values; a
-    closure would be pickled as code. If the driver records spans, the function gets the current one.
+    """Bind all arguments of a function except the last one, the batches. The result is pickled as the function's name
+    and the values; a closure would be pickled as code. If the driver records spans, the function gets the current one.
     """
     bound, parent = partial(function, *values), current_parent()
     return partial(_run, bound) if parent is None else partial(_run, bound, parent=parent)
@@ -312,8 +312,9 @@ def _write_changes(
 
 def _own_sequence(start: int) -> int:
     """Return the first sequence number of this task. If tasks have separate ranges, the metadata shows which of two
-    files is younger, and a merge need not read the numbers. A task with more rows than its range overlaps the next;
-    then merges must read them."""
+    files is younger, and a merge need not read the numbers. If a task has more rows than its range has numbers, it also
+    uses numbers of the next range; merges must then read the numbers.
+    """
     task = TaskContext.get()
     return start + (task.partitionId() if task is not None else 0) * _SEQUENCES_PER_TASK
 

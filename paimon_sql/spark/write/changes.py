@@ -1,4 +1,4 @@
-"""The table that Spark appends the row-level changes of DELETE, UPDATE and MERGE INTO to.
+"""The table to which Spark appends the row-level changes of DELETE, UPDATE and MERGE INTO.
 
 Its columns are the row kind, then the table's own. For a table without a primary key, the file and the position of the
 replaced row come between them; with row tracking also the row's id.
@@ -103,7 +103,7 @@ class ChangesWrite(PaimonWrite):
         return f"ChangesWrite {self.table.name}"
 
     def getAsInt(self) -> int:
-        return 0  # a change must be in one task with the row that it replaces
+        return 0  # all changes of one file must go to one task
 
     def requiredDistribution(self) -> Any:
         if self.builder.rules.moves_rows:

@@ -65,8 +65,8 @@ def without_generated(jvm: Jvm, schema: TableSchema, insert: Insert, width: int)
 
 
 def without_null_partitions(jvm: Jvm, schema: TableSchema, insert: Insert) -> Insert:
-    """Return an INSERT INTO … PARTITION (dt = NULL) without the generated columns of the clause: their values are made.
-    An INSERT OVERWRITE keeps them: they select the partition that it replaces.
+    """Return an INSERT INTO … PARTITION (dt = NULL) without the generated columns of the clause, so that their
+    expressions make the values. An INSERT OVERWRITE keeps these columns, because they select the partition to replace.
     """
     made = RowRules.of(schema).made
     nulls = [k for k, v in insert.static_partition.items() if v is None and spelled(schema.partition_keys, k) in made]

@@ -1,4 +1,4 @@
-"""Writes without a shuffle: loads with tasks that write what they read, and statements that have their few rows.
+"""Writes without a shuffle: loads in which the tasks that read also write, and statements that contain a few rows.
 
 Spark shuffles the rows of a primary-key table by key, so that tasks are even and few. If a statement copies large
 Parquet or ORC files, its tasks are even and few already. Then each task that reads a part of a file may write its rows,

@@ -67,8 +67,8 @@ _NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
 class OverwritingBuilder(Proxy, Generic[_Table]):
-    """A builder of appends. For INSERT OVERWRITE, Spark calls another of its methods, which it chooses by the session's
-    setting alone. So the options of the write, `given`, override that choice.
+    """A builder of appends and overwrites. For INSERT OVERWRITE, Spark calls one of two methods, which it chooses only
+    by a setting of the session. The options of the write (`given`) override Spark's choice.
     """
 
     session: SessionBridge
@@ -193,8 +193,8 @@ class PaimonWrite(DistributedWrite):
         return f"PaimonWrite {self.table.name}"
 
     def getAsInt(self) -> int:
-        """Return the number of files that a task writes if tasks may get any rows; 0 if they may not. See
-        `source_tasks`.
+        """Return the number of files that a task writes if each task may get any rows, or 0 if rows must be
+        distributed. See `source_tasks`.
         """
         return self.table.store.options[BUCKET] if may_spread(self.table.store) else 0
 

@@ -1,4 +1,4 @@
-"""The numbers that Spark's UI shows for a write, from its committed messages and what its commits counted."""
+"""The numbers that Spark's UI shows for a write, from its committed messages and the counters of its commits."""
 
 from __future__ import annotations
 

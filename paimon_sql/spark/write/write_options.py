@@ -76,7 +76,7 @@ _NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FO
 
 
 def merge_options(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the given options that let rows bring columns, or widen types."""
+    """Return only the given options that let rows add columns or widen types."""
     found = in_own_spelling(given)
     return {o.key: found[o.key] for o in _MERGING if found.get(o.key)}
 
@@ -160,7 +160,7 @@ def _not_a_partition(text: str) -> InvalidOptionError:
 
 
 def without_own(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of a write without those that its table cannot have."""
+    """Return the options of a write without those for the write itself, which its table does not have."""
     return {key: value for key, value in given.items() if key not in (STATIC_PARTITION, CHECKED)}
 
 

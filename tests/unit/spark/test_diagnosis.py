@@ -71,7 +71,7 @@ def test_a_spark_without_a_hook_is_refused_by_the_names_of_the_hooks(version: st
 def test_the_report_names_each_hook_and_what_does_not_work() -> None:
     found = diagnose(FakeSpark("4.4.0", lambda member: member.name in ("byPosition", INSERT_EVOLUTION.name)))
     text = str(found)
-    assert "has not been tried" in text
+    assert "has not been tested" in text
     assert all(name in text for name, _ in all_hooks())
     assert "MOVED: no AppendData.byPosition" in text
     assert "DELETE, UPDATE and MERGE INTO (jvm/commands.append needs AppendData.byPosition(3 or more))" in text

@@ -211,7 +211,10 @@ class PaimonAdapter(SparkAdapter):
         """
         unknown = sorted(set(column_types) - set(agate_table.column_names))
         if unknown:
-            raise CompilationError(f"column_types names columns that the seed does not have: {', '.join(unknown)}.")
+            raise CompilationError(
+                f"column_types names columns that the seed does not have: {', '.join(unknown)}. "
+                "Remove them, or correct their names."
+            )
         inferred = {name: self.convert_type(agate_table, i) for i, name in enumerate(agate_table.column_names)}
         types = {name: column_types.get(name, kind) for name, kind in inferred.items()}
         return list(selects_of_rows([list(row) for row in agate_table.rows], types, _ROWS_OF_SEED))
@@ -266,7 +269,9 @@ _FIGURES = {
 
 
 def _stats(figures: Any) -> dict[str, Any]:
-    """Return the statistics of a table that dbt's pages show, as columns of its catalog; all tables have the same."""
+    """Return the statistics of a table that dbt's pages show, as columns of dbt's catalog. Every table has the same
+    columns.
+    """
     stats: dict[str, Any] = {}
     for name, (column, label, description) in _FIGURES.items():
         value = None if figures is None else figures[column]

@@ -1,8 +1,8 @@
 """Parameters of statements, `:name` and `?`.
 
-From 4.1 on, Spark's parser puts their values into a statement. Before 4.1 the analyzer does so, after this package's
-parser. Then a statement of this package with parameters stays a parsed plan until a rule of the analyzer has the
-values.
+From 4.1 on, Spark's parser puts their values into a statement. Before 4.1, the analyzer does so, after this package's
+parser has run. A statement of this package with parameters is then kept as a parsed plan until a rule of the analyzer
+has the values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Views of a Paimon catalog as views of Spark's session catalog: Spark before 4.2 supports no other views.
 
-If Spark requests a table and the name is a view's, the catalog returns such a view. Spark then resolves it as one of
-its own: in the catalog and database of its definition, under its settings. Spark also checks CREATE VIEW as for its own
-views.
+If Spark requests a table and a view has the name, the catalog returns such a view. Spark then resolves it like a view
+of its own: in the catalog and database of its definition, under the settings of its definition. Spark also checks
+CREATE VIEW by the rules of its own views.
 """
 
 from __future__ import annotations

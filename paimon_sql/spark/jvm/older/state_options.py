@@ -42,8 +42,8 @@ def travels_in_name(jvm: Jvm) -> bool:
 )
 def parse_views_by(jvm: Jvm, session: JavaObject, ours: Any, sparks: JavaObject) -> None:
     """Parse the texts of a session's views by Spark's own parser, which is quicker. If options must move into names,
-    parse the texts by ours: otherwise Spark before 4.3 reads a table of a view as another part of the statement has
-    loaded it.
+    parse the texts by ours. Otherwise Spark before 4.3 would read a view's table in the version that another part of
+    the statement has loaded.
     """
     if jvm.variant(parse_views_by) is not _VIEW_PARSER:
         return

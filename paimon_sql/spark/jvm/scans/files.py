@@ -100,7 +100,7 @@ class FileRelation:
     method(classes.FILE_PARTITION, "maxSplitBytes", 2),
 )
 def file_relation(jvm: Jvm, relation: JavaObject) -> FileRelation | None:
-    """Return a relation of files that Spark divides into tasks as it likes; None for any other relation."""
+    """Return a relation of files if Spark itself decides how to divide them into tasks; None for any other relation."""
     if simple_name(relation) != "HadoopFsRelation" or simple_name(relation.location()) != "InMemoryFileIndex":
         return None
     if simple_name(relation.fileFormat()) not in _DIVIDED:
