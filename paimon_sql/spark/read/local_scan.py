@@ -7,9 +7,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType
 
+from paimon_core.lazy import cached_property
 from paimon_core.scan.aggregates import aggregate_rows
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.scans.statistics import scan_statistics
 from paimon_sql.spark.proxy import Proxy, WithoutMetrics
 from paimon_sql.spark.read.pushdown import aggregates_of
 from paimon_sql.spark.session_bridge import SessionBridge
@@ -34,6 +36,25 @@ class LocalScan(WithoutMetrics):
     def rows(self) -> Any:
         return self.session.local_rows(self.content, self.local_schema)
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The rows, and their bytes, as far as they are known before the rows are read."""
+        return self.content.num_rows, self.content.nbytes
+
+    def estimateStatistics(self) -> Any:
+        return self._statistics
+
+    def estimateSizeInBytes(self) -> Any:
+        return self._statistics.sizeInBytes()
+
+    @cached_property
+    def _statistics(self) -> Any:
+        rows, size = self.sizes
+        return scan_statistics(self.jvm, max(size, rows), rows, {}, self.local_schema)
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return True
+
     def description(self) -> str:
         return self.about
 
@@ -41,7 +62,7 @@ class LocalScan(WithoutMetrics):
         return connector.not_columnar(self.jvm)
 
     class Java:
-        implements = [classes.LOCAL_SCAN, classes.SCAN_BUILDER]
+        implements = [classes.LOCAL_SCAN, classes.SUPPORTS_REPORT_STATISTICS, classes.SCAN_BUILDER]
 
 
 class LocalScanBuilder(Proxy):

@@ -25,6 +25,7 @@ from paimon_core.scan.first_rows import FirstRows, first_of_splits
 from paimon_core.scan.limits import Order, key_order
 from paimon_core.scan.partitions import in_partitions
 from paimon_core.scan.plan import Plan
+from paimon_core.scan.pruning.files import keys_asked_for
 from paimon_core.scan.reduction import Reduction
 from paimon_core.scan.splits import spread, whole_buckets
 from paimon_core.spec.paths import data_file_path
@@ -41,7 +42,7 @@ from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.read.bucket_partitions import bucket_key, partitioning
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.read.scan_metrics import SCAN_METRICS, Planning, scan_values
-from paimon_sql.spark.read.statistics import scan_statistics
+from paimon_sql.spark.read.statistics import row_width, scan_statistics
 from paimon_sql.spark.read.worker_batch import WorkerBatch
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
@@ -374,6 +375,12 @@ class LookupScan(LocalScan):
         super().__init__(jvm, session, empty, request.required, f"PaimonScan[lookup] {request.describe(plan)}")
         self.request, self.plan = request, plan
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        found = sum(s.row_count for s in self.plan.splits)
+        rows = min(found, keys_asked_for(self.request.table.schema, self.request.predicate) or found)
+        return rows, rows * row_width(self.local_schema, {})
+
     def rows(self) -> Any:
         parts = (
             split_batches(self.request.table.store, self.local_schema, self.request.predicate, DerivedTable.ROWS, split)
@@ -383,4 +390,4 @@ class LookupScan(LocalScan):
         return self.session.local_rows(found, self.local_schema)
 
     class Java:
-        implements = [classes.LOCAL_SCAN]
+        implements = [classes.LOCAL_SCAN, classes.SUPPORTS_REPORT_STATISTICS]

@@ -21,6 +21,7 @@ from paimon_core.table import Table
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.read.scan_builder import PaimonScanBuilder
+from paimon_sql.spark.read.statistics import row_width
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
 from paimon_sql.spark.workers.executor import SMALL_WORK, SparkExecutor
@@ -85,7 +86,7 @@ class SearchScan(LocalScan):
     """The best rows. Executors search the splits when Spark requests the rows, or the driver, if they are small."""
 
     def __init__(self, builder: SearchScanBuilder, plan: Plan, search: NearestSearch | IdSearch) -> None:
-        self.search = search
+        self.search, self.limit = search, builder.query.limit
         about = f"PaimonScan[{search.describe()}, in {builder._describe(plan)}"
         super().__init__(builder.jvm, builder.session, None, builder.required, about)
 
@@ -94,6 +95,10 @@ class SearchScan(LocalScan):
             f"A search in table {self.search.store.name} cannot be a stream: it finds the best rows of a version. "
             "Search in a batch query, or in foreachBatch."
         )
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return self.limit, self.limit * row_width(self.local_schema, {})
 
     def rows(self) -> Any:
         found = self.search.run(SparkExecutor(self.session, small=SMALL_WORK))
