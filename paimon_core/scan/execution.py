@@ -3,7 +3,8 @@ Parquet files.
 
     METADATA  the requested aggregates are known from metadata (`scan.aggregates`): no file is read
     RAW       the engine reads the Parquet files itself: nothing to merge, and files have every requested column
-    LOOKUP    the driver reads and merges: starting a task takes longer than reading so few keys
+    LOOKUP    the driver reads and merges: starting a task takes longer than reading so few keys, or so small a split
+              of a remote storage
     MERGE     workers read and merge splits, and add values that files do not have
 
 The first possible way is taken, in this order. If only some splits need a merge, a scan may be divided: the engine
@@ -47,6 +48,7 @@ else:
 
 _CONNECTOR_BYTES = 2**23  # the average size of files that a connector of Hadoop reads
 _LOOKUP_KEYS, _LOOKUP_FILES, _LOOKUP_BYTES = 16, 64, 2**28  # limits of one lookup
+_SMALL_BYTES, _SMALL_ROWS = 2**20, 10_000  # limits of a whole split that the driver reads
 _LEAST_DIVIDED = 4 * 2**20  # bytes: workers read less than this sooner than a second scan starts
 
 
@@ -255,7 +257,20 @@ def _opens_names(plan: Plan, opens_unicode: bool) -> bool:
 
 def _is_lookup(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
     """Return whether the request is so small that reading takes less time than starting a task."""
+    if request.derived is not DerivedTable.ROWS:
+        return False
+    if not store.io.is_near and _is_small(store, plan, request):
+        return True  # the driver has a connection already, and a task opens one of its own
     keys = keys_asked_for(store.schema, request.predicate)
-    if request.derived is not DerivedTable.ROWS or keys is None or keys > _LOOKUP_KEYS:
+    if keys is None or keys > _LOOKUP_KEYS:
         return False
     return plan.files_kept <= _LOOKUP_FILES and sum(s.size for s in plan.splits) <= _LOOKUP_BYTES
+
+
+def _is_small(store: TableStore, plan: Plan, request: ScanRequest) -> bool:
+    """Return whether the driver can hold all rows. A BLOB may be larger than the file that names it."""
+    if len(plan.splits) != 1 or plan.splits[0].size > _SMALL_BYTES or plan.splits[0].row_count > _SMALL_ROWS:
+        return False
+    fields = store.schema.field_by_name
+    types = (t for name in request.columns if name in fields for t in nested_types(fields[name].type))
+    return not any(t.kind is Kind.BLOB for t in types)

@@ -292,3 +292,22 @@ def test_files_are_there_and_whole(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(DataFileMissingError, match=rf"{file.name} of table default\.t is missing"):
         check_sizes(table.store, splits)
+
+
+def test_the_driver_reads_a_small_split_of_a_remote_storage(tmp_path: Path) -> None:
+    near = make_store(tmp_path, COLUMNS)
+    far = replace(near, root="s3://bucket/db/t")
+    small = data_file(near, 0, 9, file_size=2**20)
+    assert chosen(near, plan_of(near, small)) is Execution.RAW
+    assert chosen(near, plan_of(near, small, needs_merge=True)) is Execution.MERGE
+    with patch.object(type(far.io), "is_near", False):
+        assert chosen(far, plan_of(far, small)) is Execution.LOOKUP
+        assert chosen(far, plan_of(far, small, needs_merge=True)) is Execution.LOOKUP
+        assert chosen(far, plan_of(far, small, small)) is Execution.MERGE
+        assert chosen(far, plan_of(far, replace(small, row_count=10_001))) is Execution.MERGE
+        assert chosen(far, plan_of(far, small), derived=DerivedTable.AUDIT_LOG) is Execution.MERGE
+        blobs = replace(make_store(tmp_path, {"k": INT, "b": parse_type("BLOB")}), root=far.root)
+        assert chosen(blobs, plan_of(blobs, small), "k") is Execution.LOOKUP
+        assert chosen(blobs, plan_of(blobs, small), "k", "b") is Execution.MERGE
+        twice = replace(plan_of(far, small), splits=plan_of(far, small).splits * 2)
+        assert chosen(far, twice) is Execution.MERGE
