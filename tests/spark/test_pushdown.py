@@ -324,11 +324,14 @@ def test_filters_cross_at_once(spark: Any, monkeypatch: pytest.MonkeyPatch) -> N
             sent.append(command)
         return send(self, command)
 
-    def crossings(condition: str) -> int:
-        scan(spark, f"SELECT * FROM t WHERE {condition}")  # what is asked for once
+    def once(condition: str) -> int:
         sent.clear()
         assert "pushed filters: none" not in scan(spark, f"SELECT * FROM t WHERE {condition}")
         return len(sent)
+
+    def crossings(condition: str) -> int:
+        once(condition)  # what is asked for once
+        return min(once(condition) for _ in range(3))  # other threads may add calls
 
     monkeypatch.setattr(ClientServerConnection, "send_command", counted)
     pairs = [f"(k = {n} AND s = '{n}')" for n in range(40)]
