@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +14,22 @@ from paimon_core import compute as pc
 from paimon_core.arrow.columns import byte_lengths, byte_words, fixed_values, int64_array, validity
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.avro.codecs import InflatedError
-from paimon_core.formats.avro.field_offsets import Path, UnusualError
-from paimon_core.lazy import cached_property
+from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.manifests.record_files import decode_file
-from paimon_core.manifests.vectorized import find_entries
 from paimon_core.spec.manifest import ENTRY_VERSION, MANIFEST_ENTRY, FileKind, ManifestEntry, epoch_millis
 from paimon_core.spec.records import Record
+
+if TYPE_CHECKING:
+    from paimon_core.formats.avro.field_offsets import Path
+    from paimon_core.manifests.vectorized import entries_by_columns
+else:
+    entries_by_columns = ImportedOnCall("paimon_core.manifests.vectorized", "entries_by_columns")
 
 # The identity of a file: partition, bucket, name, external path, extra files.
 FileLocation = tuple[bytes, int, str, str | None, tuple[str, ...]]
 
 Rows = NDArray[np.int64]
+_FEW = 2**12  # bytes of a manifest that takes less time to decode entry by entry
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -193,13 +198,13 @@ class EntryColumns:
 def decode_entries(path: str, data: bytes) -> EntryColumns:
     """Return the entries of a manifest. Raises `CorruptFileError`, `UnsupportedVersionError`, both naming `path`."""
     try:
-        found = find_entries(path, data)
-        return EntryColumns(found, len(found))
+        found = None if len(data) <= _FEW else entries_by_columns(path, data)
     except InflatedError as e:
         raise CorruptFileError(path, str(e)).sized(len(data)) from e
-    except UnusualError:
-        entries = tuple(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, path, data))
-        return EntryColumns(DecodedEntries(entries), len(entries))
+    if found is not None:
+        return EntryColumns(found, len(found))
+    entries = tuple(decode_file(MANIFEST_ENTRY, ENTRY_VERSION, path, data))
+    return EntryColumns(DecodedEntries(entries), len(entries))
 
 
 def live_rows(manifests: Sequence[EntryColumns]) -> list[Rows]:

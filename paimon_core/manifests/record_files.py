@@ -29,7 +29,7 @@ from paimon_core.errors import (
 )
 from paimon_core.formats.avro.codecs import InflatedError, UnknownCodecError, most_content
 from paimon_core.formats.avro.container import SHORT_SCHEMA, ContainerReader
-from paimon_core.formats.avro.records import RecordCodec, write_records
+from paimon_core.formats.avro.plain_values import PlainValues
 from paimon_core.formats.codecs import ORC_CODECS, known_codec
 from paimon_core.formats.parquet.page_checks import checked_footer
 from paimon_core.formats.parquet.settings import CODECS as PARQUET_CODECS
@@ -57,12 +57,14 @@ if TYPE_CHECKING:
     from pyarrow.orc import ORCFile
     from pyarrow.orc import write_table as write_orc
 
+    from paimon_core.formats.avro.records import write_records
     from paimon_core.formats.orc.data_files import stored_schema
     from paimon_core.formats.orc.layout import check_tail, unpacks_to_more
     from paimon_core.formats.orc.stripe_checks import check_stripe
 else:
     ORCFile = ImportedOnCall("pyarrow.orc", "ORCFile")
     write_orc = ImportedOnCall("pyarrow.orc", "write_table")
+    write_records = ImportedOnCall("paimon_core.formats.avro.records", "write_records")
     stored_schema = ImportedOnCall("paimon_core.formats.orc.data_files", "stored_schema")
     check_tail = ImportedOnCall("paimon_core.formats.orc.layout", "check_tail")
     unpacks_to_more = ImportedOnCall("paimon_core.formats.orc.layout", "unpacks_to_more")
@@ -193,24 +195,26 @@ def file_resolution(record: Record[Any], container: ContainerReader) -> Resoluti
     return _file_reading(record, container)[0]
 
 
-def _file_reading(record: Record[Any], container: ContainerReader) -> tuple[Resolution, RecordCodec]:
+def _file_reading(record: Record[Any], container: ContainerReader) -> tuple[Resolution, PlainValues]:
     short = len(container.schema_text) <= SHORT_SCHEMA  # the container parses such a text once
     return (_reading if short else _reading.__wrapped__)(record, container.type)
 
 
 @lru_cache(maxsize=64)
-def _reading(record: Record[Any], avro: AvroType) -> tuple[Resolution, RecordCodec]:
+def _reading(record: Record[Any], avro: AvroType) -> tuple[Resolution, PlainValues]:
     resolution = resolve(record, avro, (VERSION,))
-    return resolution, RecordCodec(resolution.plain)
+    if not avro.least:
+        raise UnfamiliarSchemaError("its records take no bytes")  # a few bytes could announce any number of them
+    return resolution, PlainValues(resolution.plain)
 
 
 def _decode_avro(record: Record[Any], version: int, path: str, data: bytes) -> Iterator[Any]:
     with _errors(record, path, data):
         container = ContainerReader(io.BytesIO(data))
-        resolution, codec = _file_reading(record, container)
+        resolution, values = _file_reading(record, container)
         version_of = resolution.conversions.get((VERSION.name,), int)
         for count, content in container.bounded():
-            for node in codec.decode(count, content):
+            for node in values.decode(count, content):
                 if isinstance(node, dict) and VERSION.name in node:
                     _check_version(record, version, path, version_of(node[VERSION.name]))
                 yield resolution.read(node)

@@ -14,7 +14,6 @@ from dataclasses import MISSING, fields
 from functools import partial
 from typing import Any, TypeVar
 
-import fastavro
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -35,6 +34,7 @@ from paimon_core.formats.avro.field_offsets import (
     UnusualError,
     find_records,
 )
+from paimon_core.formats.avro.plain_values import PlainValues
 from paimon_core.manifests.avro_resolution import Resolution
 from paimon_core.manifests.record_files import VERSION, file_resolution
 from paimon_core.spec.avro_types import UnfamiliarSchemaError
@@ -62,6 +62,14 @@ _LEADING = ("_VERSION", "_KIND", "_PARTITION")
 _LARGEST_BYTE = np.uint8(0x7F)  # the largest first byte of a one-byte number
 _NO_KIND, _ZERO = np.uint8(0xFD), np.uint8(0)
 _LEAST_ENTRY = 16  # average bytes per candidate: with more candidates, most would be false
+
+
+def entries_by_columns(path: str, data: bytes) -> CodedEntries | None:
+    """Return the entries like `find_entries`, or None if the caller must decode the entries one by one."""
+    try:
+        return find_entries(path, data)
+    except UnusualError:
+        return None
 
 
 def find_entries(path: str, data: bytes) -> CodedEntries:
@@ -135,8 +143,8 @@ class CodedEntries:
         starts = offsets[there]
         coded = pc.dictionary_encode(self._coded.binary(starts, self._at((*path, END), rows)[there] - starts))
         codes[there] = fixed_values(coded.indices, np.int32)
-        avro = fastavro.parse_schema(_type_at(self._resolution.plain, path))
-        decoded = (fastavro.schemaless_reader(io.BytesIO(c), avro, None) for c in coded.dictionary.to_pylist())
+        distinct = coded.dictionary.to_pylist()
+        decoded = PlainValues(_type_at(self._resolution.plain, path)).decode(len(distinct), b"".join(distinct))
         convert = self._resolution.conversions.get(path, tuple)
         return codes, [tuple(convert(d)) for d in decoded]
 

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Protocol
 
-import fastavro
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,7 +35,6 @@ from paimon_core.spec.encodings.varints import MOST_BYTES, encode_varint, unzigz
 
 MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
-_METADATA = fastavro.parse_schema({"type": "map", "values": "bytes"})
 _LARGEST_HEADER = 2**24
 _FEW_RECORDS = 2**12
 SHORT_SCHEMA = 2**14  # bytes of the longest schema that is cached: metadata files have few different schemas
@@ -128,10 +126,8 @@ class ContainerWriter:
         self, sink: Any, schema: Any, codec: str, level: int, about: Mapping[str, bytes] | None = None
     ) -> None:
         self._sink, self._codec, self._level, self._sync = sink, codec, level, os.urandom(SYNC_SIZE)
-        header = io.BytesIO()
         metadata = {**(about or {}), "avro.schema": json.dumps(schema).encode(), "avro.codec": codec.encode()}
-        fastavro.schemaless_writer(header, _METADATA, metadata)
-        sink.write(MAGIC + header.getvalue() + self._sync)
+        sink.write(MAGIC + _encoded_metadata(metadata) + self._sync)
 
     def write(self, count: int, content: bytes) -> None:
         """Add a block of `count` records."""
@@ -184,6 +180,12 @@ def _read_metadata(source: Source) -> dict[str, bytes]:
             metadata[name] = _read_bytes(source, room)
             room -= len(name) + len(metadata[name])
     return metadata
+
+
+def _encoded_metadata(metadata: Mapping[str, bytes]) -> bytes:
+    parts = [part for name, value in metadata.items() for part in (name.encode(), value)]
+    coded = b"".join(encode_varint(zigzag(len(part))) + part for part in parts)
+    return encode_varint(zigzag(len(metadata))) + coded + b"\0"
 
 
 def _read_bytes(source: Source, most: int) -> bytes:

@@ -12,6 +12,7 @@ import pytest
 
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.manifests.entries import decode_entries
+from paimon_core.manifests.vectorized import find_entries
 from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry, ManifestFileMeta, live_entries
 from paimon_core.spec.stats import EMPTY_STATS, SimpleStats
@@ -195,8 +196,7 @@ def test_a_time_outside_of_all_years_is_unfamiliar(millis: int) -> None:
     """The bytes are whole, so the time does not show damage."""
     later = lambda r: r | {"_FILE": r["_FILE"] | {"_CREATION_TIME": millis}}  # noqa: E731
     data = rewritten(encode_manifest([entry(BARE)]), later, types={"_CREATION_TIME": ["null", "long"]})
-    columns = decode_entries(PATH, data)
-    for decode in (lambda: columns.entries(np.arange(1)), lambda: list(decode_manifest(PATH, data))):
+    for decode in (lambda: find_entries(PATH, data).make(np.arange(1)), lambda: list(decode_manifest(PATH, data))):
         with pytest.raises(UnfamiliarFormError, match=f"a time of {millis} milliseconds since 1970 is not in"):
             decode()
 
