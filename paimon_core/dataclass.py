@@ -2,8 +2,9 @@
 
 The standard decorator compiles the source of up to eight methods for each class. A program that looks a key up imports
 170 classes and calls few of their methods: compiling all of them took a fifth of its time. So each of these methods is
-a `_MadeAtFirstUse` until it is used. The standard decorator still reads the fields: `fields`, `replace`, `asdict`,
-pickles and pattern matching are the same. Classes that are not frozen get the standard decorator.
+a `_MadeAtFirstUse` until it is used, and `__init__` is only compiled after a few calls. The standard decorator still
+reads the fields: `fields`, `replace`, `asdict`, pickles and pattern matching are the same. Classes that are not frozen
+get the standard decorator.
 
 The code imports this decorator instead of the standard one (tests/unit/test_house.py).
 """
@@ -14,13 +15,14 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, FrozenInstanceError
+from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
 
 _NOT_FIELDS = ("ClassVar", "typing.ClassVar")
-_UNUSUAL = ("InitVar", "KW_ONLY")
 _USUAL_OPTIONS = {"frozen", "slots", "eq", "kw_only"}
+_CALLS = 8  # of `__init__` before it is compiled: most classes of a short program have few objects
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
@@ -47,8 +49,11 @@ class _MadeAtFirstUse:
 
     __slots__ = ("_make", "_name", "_owner")
 
-    def __init__(self, owner: type, name: str, make: Callable[[type], Any]) -> None:
-        self._owner, self._name, self._make = owner, name, make
+    def __init__(self, make: Callable[[type], Any]) -> None:
+        self._make = make
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner, self._name = owner, name
 
     def __get__(self, instance: object | None, owner: type) -> Any:
         made = self._make(self._owner)
@@ -56,11 +61,74 @@ class _MadeAtFirstUse:
         return made.__get__(instance, owner) if callable(made) else made
 
 
+class _Init(_MadeAtFirstUse):
+    """`__init__`, which sets the fields of the first objects itself. Compiling it takes as long as 30 such calls."""
+
+    __slots__ = ("_known", "_left", "_parameters")
+
+    def __init__(self, known: Callable[[type], Sequence[Field[Any]]]) -> None:
+        super().__init__(lambda made: _init(made, known(made)))
+        self._known, self._left = known, _CALLS
+        self._parameters: _Parameters | None = None
+
+    def __get__(self, instance: object | None, owner: type) -> Any:
+        if instance is None or not self._left:
+            return super().__get__(instance, owner)
+        self._left -= 1
+        return partial(self._set_fields, instance)
+
+    def _set_fields(self, value: Any, /, *given: Any, **named: Any) -> None:
+        if self._parameters is None:
+            self._parameters = _Parameters(self._owner, self._known(self._owner))
+        values = self._parameters.values(given, named)
+        if values is None:
+            self._make(self._owner)(value, *given, **named)  # raises an error that describes the arguments
+            return
+        for name, field_value in values.items():
+            object.__setattr__(value, name, field_value)
+        if self._parameters.has_more:
+            value.__post_init__()
+
+
+class _Parameters:
+    """The parameters of `__init__`: `names` by position, `expected` are all of them. `defaults` and `others` are values
+    of parameters and of other fields, each with the function that makes it, or None."""
+
+    __slots__ = ("defaults", "expected", "has_more", "names", "others")
+
+    def __init__(self, cls: type, fields: Sequence[Field[Any]]) -> None:
+        self.names = [f.name for f in fields if f.init and not f.kw_only]
+        self.expected = {f.name for f in fields if f.init}
+        made = [(f, None if f.default_factory is MISSING else f.default_factory) for f in fields]
+        known = [(f, f.default, make) for f, make in made if f.default is not MISSING or make is not None]
+        self.defaults = [(f.name, default, make) for f, default, make in known if f.init]
+        slots = "__slots__" in vars(cls)
+        self.others = [(f.name, default, make) for f, default, make in known if not f.init and (slots or make)]
+        self.has_more = hasattr(cls, "__post_init__")
+
+    def values(self, given: Sequence[Any], named: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the values of all fields for the arguments of a call, or None if the arguments do not fit."""
+        found = dict(zip(self.names, given, strict=False)) | named
+        if len(found) != len(given) + len(named):
+            return None
+        for name, default, make in self.defaults:
+            if name not in found:
+                found[name] = default if make is None else make()
+        if found.keys() != self.expected:
+            return None
+        for name, default, make in self.others:
+            found[name] = default if make is None else make()
+        return found
+
+
 def _is_usual(cls: type, options: dict[str, bool]) -> bool:
     if not options.get("frozen") or not options.keys() <= _USUAL_OPTIONS:
         return False
     annotations = vars(cls).get("__annotations__", {}).values()
-    return all(isinstance(a, str) and not any(word in a for word in _UNUSUAL) for a in annotations)
+    if not all(isinstance(a, str) for a in annotations):
+        return False
+    text = " ".join(annotations)
+    return "InitVar" not in text and "KW_ONLY" not in text
 
 
 def _frozen(cls: type, options: dict[str, bool]) -> type:
@@ -72,35 +140,34 @@ def _frozen(cls: type, options: dict[str, bool]) -> type:
     given = {n: vars(cls)[n] for n in names if n in vars(cls)}
     declared = {**given, "__annotations__": annotations, "__module__": cls.__module__, "__doc__": "fields"}
     kw_only, own = options.get("kw_only", False), frozenset(vars(cls))
-    if options.get("slots"):
-        cls = _with_slots(cls, names)
-    else:
-        _set_defaults(cls, given)
-    is_first = not any(hasattr(base, "__dataclass_fields__") for base in cls.__mro__[1:])
+    is_first = not any("__dataclass_fields__" in vars(base) for base in cls.__mro__[1:])
 
     def known(made: type) -> Sequence[Field[Any]]:
         own = ((n, annotations[n], given.get(n, MISSING)) for n in names)
         return [_field(*field, kw_only=kw_only) for field in own] if is_first else dataclasses.fields(made)
 
-    members: dict[str, Callable[[type], Any]] = {
-        "__dataclass_fields__": lambda made: _fields(made, declared, kw_only),
-        "__dataclass_params__": lambda made: _declared(made, {"__doc__": "fields"}, **options).__dataclass_params__,
-        "__match_args__": lambda made: tuple(f.name for f in dataclasses.fields(made) if f.init and not f.kw_only),
-        "__init__": lambda made: _init(made, known(made)),
-        "__repr__": lambda made: _repr(known(made)),
+    members: dict[str, Any] = {
+        "__dataclass_fields__": _MadeAtFirstUse(lambda made: _fields(made, declared, kw_only)),
+        "__dataclass_params__": _MadeAtFirstUse(lambda made: _params(made, options)),
+        "__match_args__": _MadeAtFirstUse(_match_args),
+        "__init__": _Init(known),
+        "__repr__": _MadeAtFirstUse(lambda made: _repr(known(made))),
+        "__replace__": _replace,  # copy.replace, from Python 3.13 on, calls it
     }
     if options.get("eq", True):
-        members["__eq__"] = lambda made: _eq(known(made))
+        members["__eq__"] = _MadeAtFirstUse(lambda made: _eq(known(made)))
         if "__hash__" not in own or (vars(cls)["__hash__"] is None and "__eq__" in own):
-            members["__hash__"] = lambda made: _hash(known(made))
+            members["__hash__"] = _MadeAtFirstUse(lambda made: _hash(known(made)))
             own -= {"__hash__"}
-    for name, make in members.items():
-        if name not in own:
-            setattr(cls, name, _MadeAtFirstUse(cls, name, make))
-    cls.__setattr__ = _refuse_to_set  # type: ignore[assignment,method-assign]
-    cls.__delattr__ = _refuse_to_delete  # type: ignore[assignment,method-assign]
-    if "__replace__" not in own:  # copy.replace, from Python 3.13 on, calls it
-        cls.__replace__ = _replace  # type: ignore[attr-defined]
+    members = {name: member for name, member in members.items() if name not in own}
+    members |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
+    if options.get("slots"):
+        return _with_slots(cls, names, members)
+    _set_defaults(cls, given)
+    for name, member in members.items():
+        setattr(cls, name, member)
+        if isinstance(member, _MadeAtFirstUse):
+            member.__set_name__(cls, name)
     return cls
 
 
@@ -121,12 +188,12 @@ def _set_defaults(cls: type, given: dict[str, Any]) -> None:
                 setattr(cls, name, default.default)
 
 
-def _with_slots(cls: type, names: Sequence[str]) -> type:
+def _with_slots(cls: type, names: Sequence[str], members: dict[str, Any]) -> type:
     inherited = {slot for base in cls.__mro__[1:-1] for slot in vars(base).get("__slots__", ())}
     left_out = {*names, "__dict__", "__weakref__"}
     namespace = {n: value for n, value in vars(cls).items() if n not in left_out}
     namespace["__slots__"] = tuple(n for n in names if n not in inherited)
-    namespace = {"__getstate__": _state, "__setstate__": _set_state} | namespace
+    namespace = {"__getstate__": _state, "__setstate__": _set_state} | namespace | members
     made = type(cls)(cls.__name__, cls.__bases__, namespace)
     made.__qualname__ = cls.__qualname__
     return made
@@ -174,6 +241,14 @@ def _fields(cls: type, declared: dict[str, Any], kw_only: bool) -> dict[str, Fie
         found |= getattr(base, "__dataclass_fields__", {})
     own = _declared(cls, declared, init=False, repr=False, eq=False, match_args=False, kw_only=kw_only)
     return found | own.__dataclass_fields__  # type: ignore[no-any-return]
+
+
+def _params(cls: type, options: dict[str, bool]) -> Any:
+    return _declared(cls, {"__doc__": "fields"}, **options).__dataclass_params__
+
+
+def _match_args(cls: type) -> tuple[str, ...]:
+    return tuple(f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only)  # type: ignore[arg-type]
 
 
 def _init(cls: type, fields: Sequence[Field[Any]]) -> Any:

@@ -162,6 +162,32 @@ def facts(cls: type, arguments: tuple[Any, ...], named: dict[str, Any]) -> list[
     ]
 
 
+@pytest.mark.parametrize("body", BODIES, ids=[b.__name__ for b in BODIES])
+def test_the_first_objects_are_as_the_later_ones(body: Callable[..., type], slots: bool) -> None:
+    """`__init__` is compiled after some calls."""
+    ours, standard = body(dataclass, slots=slots), body(dataclasses.dataclass, slots=slots)
+    calls: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
+        ((1,), {}),
+        ((1, "x"), {}),
+        ((), {"a": 1, "b": 2}),
+        ((), {}),
+        ((1, 2), {"a": 3}),
+        (tuple(range(30)), {}),
+        ((1,), {"unknown": 2}),
+        ((1,), {"f": 2}),
+    )
+
+    def made(cls: type) -> list[str]:
+        return [str(outcome(lambda: vars_of(cls(*given, **named)))) for given, named in calls]  # noqa: B023
+
+    def vars_of(value: Any) -> dict[str, Any]:
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+
+    expected = made(standard)
+    for _ in range(5):
+        assert made(ours) == expected
+
+
 @pytest.mark.parametrize("kw_only", [False, True], ids=["by-position", "by-name"])
 @pytest.mark.parametrize("body", BODIES, ids=[b.__name__ for b in BODIES])
 def test_a_class_is_as_the_standard_one(body: Callable[..., type], slots: bool, kw_only: bool) -> None:

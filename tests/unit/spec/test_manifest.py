@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
-from paimon_core.manifests.entries import decode_entries
 from paimon_core.manifests.vectorized import find_entries
 from paimon_core.spec.binary_row import EMPTY_ROW, encode_row
 from paimon_core.spec.manifest import DataFileMeta, FileKind, FileSource, ManifestEntry, ManifestFileMeta, live_entries

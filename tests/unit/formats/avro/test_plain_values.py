@@ -21,7 +21,7 @@ PLAIN = {
         {"name": "text", "type": "string"},
         {"name": "content", "type": ["bytes", "null"]},
         {"name": "list", "type": {"type": "array", "items": ["null", "long"]}},
-        {"name": "of", "type": {"type": "record", "name": "n1", "fields": [{"name": "is", "type": {"type": "boolean"}}]}},
+        {"name": "of", "type": {"type": "record", "name": "n1", "fields": [{"name": "is", "type": "boolean"}]}},
         {"name": "real", "type": "double"},
         {"name": "short", "type": "float"},
         {"name": "four", "type": {"type": "fixed", "name": "n2", "size": 4}},
