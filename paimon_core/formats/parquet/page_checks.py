@@ -29,7 +29,17 @@ from paimon_core.formats.parquet.footer import (
     row_groups,
     schema_elements,
 )
-from paimon_core.formats.parquet.thrift import I32, I64, STRUCT, Fields, Items, checked_structure, decode, decode_at
+from paimon_core.formats.parquet.thrift import (
+    I32,
+    I64,
+    STRUCT,
+    WHOLE,
+    Fields,
+    Items,
+    checked_structure,
+    decode,
+    decode_at,
+)
 from paimon_core.lazy import cached_property, regex
 from paimon_core.spec.encodings.varints import unzigzag, varint_at
 
@@ -37,18 +47,16 @@ _TYPE, _PATH, _CODEC, _COUNT, _UNPACKED_TOTAL, _PACKED_TOTAL, _DATA, _DICTIONARY
     *(1, 3, 4, 5, 6, 7, 9, 11, 16),  # ColumnMetaData
 )
 _REPETITIONS, _DEFINITIONS = 2, 3  # SizeStatistics
-_OF_CHUNK = {
-    **dict.fromkeys((_TYPE, _PATH, _CODEC, _COUNT, _UNPACKED_TOTAL, _PACKED_TOTAL, _DATA, _DICTIONARY)),
-    _SIZES: dict.fromkeys((_REPETITIONS, _DEFINITIONS)),
-}
+_OF_CHUNK = dict.fromkeys((_TYPE, _PATH, _CODEC, _COUNT, _UNPACKED_TOTAL, _PACKED_TOTAL, _DATA, _DICTIONARY))
 _INDEXES = (4, 5, 6, 7)  # ColumnChunk: the offset and the length of the index of pages, and of the index of values
 _WRITER = 6  # FileMetaData
 _NAME, _CHILDREN, _REPETITION, _REPEATED, _BELOW_ROOT = 4, 5, 3, 2, 2  # SchemaElement
 _USED = {  # the fields of a footer
     SCHEMA: None,
-    GROUPS: {CHUNKS: {META: _OF_CHUNK, **dict.fromkeys(_INDEXES)}},
+    GROUPS: {WHOLE: None, CHUNKS: {META: {_SIZES: dict.fromkeys((_REPETITIONS, _DEFINITIONS))}}},
     _WRITER: None,
 }
+_OF_GROUP = {CHUNKS: {META: _OF_CHUNK, **dict.fromkeys(_INDEXES)}}
 _UNPACKED, _PACKED = 2, 3  # PageHeader
 _PAGES, _VALUES = (5, 7, 8), 1  # headers of data pages, of dictionaries, and of data pages of the second version
 _DICTIONARY_PAGE = 7
@@ -88,15 +96,15 @@ class Chunk:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A row group: `fields` describe its chunks. A look-up uses the chunks of few groups."""
+    """A row group, encoded as in the footer. A look-up uses the chunks of few groups."""
 
-    fields: Sequence[Fields]
+    encoded: bytes
 
     @cached_property
     def chunks(self) -> tuple[Chunk, ...]:
         """The chunks of all columns. Raises `ValueError` if one lacks a part."""
         with checked_structure():
-            return tuple(map(_chunk, self.fields))
+            return tuple(map(_chunk, column_chunks(decode(self.encoded, _OF_GROUP))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +156,19 @@ def _chunks(footer: bytes) -> Footer:
     """Return the chunks of each row group. Raises `ValueError`."""
     with checked_structure():
         found = decode(footer, _USED)
-        groups = tuple(RowGroup(column_chunks(g)) for g in row_groups(found))
-        widths = frozenset(len(g.fields) for g in groups)
-        histograms = frozenset(lengths for g in groups for lengths in _histograms(g.fields))
+        groups = row_groups(found)
+        widths = frozenset(len(column_chunks(g)) for g in groups)
+        histograms = frozenset(lengths for g in groups for lengths in _histograms(column_chunks(g)))
         elements = schema_elements(found)
         writer = bytes(found.get(_WRITER, (0, b""))[1])
-        return Footer(groups, widths, histograms, elements[0], _flat_columns(elements), writer)
+        return Footer(
+            tuple(RowGroup(g[WHOLE][1]) for g in groups),
+            widths,
+            histograms,
+            elements[0],
+            _flat_columns(elements),
+            writer,
+        )
 
 
 _kept_chunks = lru_cache(_KEPT)(_chunks)

@@ -12,17 +12,19 @@ from contextlib import contextmanager
 from typing import Any
 
 from paimon_core.dataclass import dataclass
-from paimon_core.spec.encodings.varints import encode_varint, unzigzag, varint_at, zigzag
+from paimon_core.spec.encodings.varints import encode_varint, zigzag
 
 TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
 Fields = dict[int, tuple[int, Any]]
-# The fields of a structure to decode, and of the structures in them. None: all fields.
+# The fields of a structure to decode, and of the structures in them. None: all fields. `WHOLE` is the structure itself.
 Wanted = Mapping[int, Any] | None
+WHOLE = 0  # instead of the number of a field: the encoded bytes of the structure, to decode more fields of it later
 
 _INTEGERS = (I16, I32, I64)
 _WIDTHS = {TRUE: 1, FALSE: 1, BYTE: 1, DOUBLE: 8}  # bytes of an element; booleans of fields are in their headers
 _DEEPEST = 32
 _LONG_LIST = 15
+_LAST_SHIFT = 63  # of the tenth byte of a number
 _TOO_SHORT = "its metadata ends too early"
 
 
@@ -72,7 +74,7 @@ def _structure(data: bytes, at: int, depth: int, wanted: Wanted) -> tuple[Fields
     if depth > _DEEPEST:
         raise ValueError("its metadata is nested too deeply")
     fields: Fields = {}
-    number = 0
+    number, start = 0, at
     while header := data[at]:
         at += 1
         kind = header & 15
@@ -82,16 +84,21 @@ def _structure(data: bytes, at: int, depth: int, wanted: Wanted) -> tuple[Fields
             number, at = _integer(data, at)
         value: Any
         if wanted is not None and number not in wanted:
-            at = at if kind in (TRUE, FALSE) else _end_of(data, at, kind, depth)
+            if kind not in (TRUE, FALSE):
+                at = _end_of(data, at, kind, depth)
             continue
         if kind in _INTEGERS:
             byte = data[at]
             value, at = (byte >> 1 ^ -(byte & 1), at + 1) if byte < 0x80 else _integer(data, at)  # spares most calls
         elif kind in (TRUE, FALSE):
             value = kind == TRUE
+        elif kind == STRUCT:
+            value, at = _structure(data, at, depth + 1, None if wanted is None else wanted[number])
         else:
             value, at = _value(data, at, kind, depth, None if wanted is None else wanted[number])
         fields[number] = kind, value
+    if wanted is not None and WHOLE in wanted:
+        fields[WHOLE] = BINARY, data[start : at + 1]
     return fields, at + 1
 
 
@@ -119,7 +126,12 @@ def _value(data: bytes, at: int, kind: int, depth: int, wanted: Wanted) -> tuple
 def _items(data: bytes, at: int, kinds: tuple[int, ...], count: int, depth: int, wanted: Wanted) -> tuple[Items, int]:
     if depth > _DEEPEST or count > len(data):
         raise ValueError("its metadata is nested too deeply, or ends too early")
-    values = []
+    values = list[Any]()
+    if kinds == (STRUCT,):
+        for _ in range(count):
+            value, at = _structure(data, at, depth + 2, wanted)
+            values.append(value)
+        return Items(kinds, values), at
     for _ in range(count):
         for kind in kinds:
             value, at = _value(data, at, kind, depth + 1, wanted)
@@ -128,8 +140,8 @@ def _items(data: bytes, at: int, kinds: tuple[int, ...], count: int, depth: int,
 
 
 def _integer(data: bytes, at: int) -> tuple[int, int]:
-    number, at = _number_at(data, at)
-    return unzigzag(number), at
+    code, at = _number_at(data, at)
+    return code >> 1 ^ -(code & 1), at
 
 
 def _bytes(data: bytes, at: int, size: int) -> tuple[bytes, int]:
@@ -140,10 +152,15 @@ def _bytes(data: bytes, at: int, size: int) -> tuple[bytes, int]:
 
 
 def _number_at(data: bytes, at: int) -> tuple[int, int]:
-    try:
-        return varint_at(data, at)
-    except ValueError as e:
-        raise ValueError("its metadata ends too early, or has a number of more than 64 bits") from e
+    """Return a number like `varint_at`; a footer has thousands."""
+    number = shift = 0
+    while (byte := data[at]) > 127:
+        number |= (byte & 127) << shift
+        shift += 7
+        at += 1
+        if shift > _LAST_SHIFT:
+            raise ValueError("its metadata has a number of more than 64 bits")
+    return number | byte << shift, at + 1
 
 
 def _end_of(data: bytes, at: int, kind: int, depth: int) -> int:
@@ -157,14 +174,17 @@ def _end_of(data: bytes, at: int, kind: int, depth: int) -> int:
             raise ValueError("its metadata is nested too deeply")
         while header := data[at]:
             at = at + 1 if header >> 4 else _end_of(data, at + 1, I16, depth)
-            if (field := header & 15) not in (TRUE, FALSE):
+            field = header & 15
+            if field in _INTEGERS and data[at] < 128:  # spares most calls
+                at += 1
+            elif field not in (TRUE, FALSE):
                 at = _end_of(data, at, field, depth + 1)
         return at + 1
-    if kind in _WIDTHS:
-        return at + _WIDTHS[kind]
     if kind == BINARY:
         size, at = _number_at(data, at)
         return at + size
+    if kind in _WIDTHS:
+        return at + _WIDTHS[kind]
     return _end_of_items(data, at, kind, depth)
 
 
