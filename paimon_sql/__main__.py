@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from paimon_core.optional_packages import missing_pyspark
@@ -28,5 +29,13 @@ def main() -> int:
     return run_shell()
 
 
+def command() -> None:
+    """Run the command as the only work of this process, and end the process."""
+    status = main()
+    if sys.argv[1:2] and sys.argv[1] in TABLE_COMMANDS:
+        gc.freeze()  # before it ends, Python would search all objects for garbage: a tenth of the time of a look-up
+    sys.exit(status)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

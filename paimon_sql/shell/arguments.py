@@ -7,7 +7,6 @@ import shlex
 import textwrap
 from collections.abc import MutableMapping, Sequence
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError
@@ -98,6 +97,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415  commands on tables need none of it
+
     try:
         return version(package)
     except PackageNotFoundError:  # without its metadata, for example in an archive on the path of a cluster
