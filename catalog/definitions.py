@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
@@ -18,10 +18,18 @@ from paimon_core.errors import (
     ViewExistsError,
     ViewNotFoundError,
 )
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.spec.identifier import Identifier
 from paimon_sql.catalog.base import check_is_function_name, check_is_view_name
-from paimon_sql.catalog.function import Function, decode_function, encode_function
-from paimon_sql.catalog.view import View, decode_view, encode_view
+
+if TYPE_CHECKING:
+    from paimon_sql.catalog.function import Function, decode_function, encode_function
+    from paimon_sql.catalog.view import View, decode_view, encode_view
+else:
+    decode_function = ImportedOnCall("paimon_sql.catalog.function", "decode_function")
+    encode_function = ImportedOnCall("paimon_sql.catalog.function", "encode_function")
+    decode_view = ImportedOnCall("paimon_sql.catalog.view", "decode_view")
+    encode_view = ImportedOnCall("paimon_sql.catalog.view", "encode_view")
 
 T = TypeVar("T")
 
@@ -112,7 +120,7 @@ class Definitions(ABC, Generic[T]):
             raise self.missing(identifier)
 
 
-class ViewDefinitions(Definitions[View]):
+class ViewDefinitions(Definitions["View"]):
     """The views of a catalog. Unlike functions, views can be renamed."""
 
     @abstractmethod

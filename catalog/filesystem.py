@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
@@ -21,7 +20,7 @@ from paimon_core.errors import (
 )
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.side_by_side import both, side_by_side
-from paimon_core.lazy import ImportedOnCall, cached_property
+from paimon_core.lazy import ImportedOnCall, cached_property, logger
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema
 from paimon_core.store.schemas import schema_ids
@@ -48,7 +47,7 @@ else:
     KeptInFiles = ImportedOnCall("paimon_sql.catalog.definition_files", "KeptInFiles")
     ViewsInFiles = ImportedOnCall("paimon_sql.catalog.definition_files", "ViewsInFiles")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
 _MOST_EXPECTED = 100  # folders of a database that are looked at beside the listing of the database
 
 
@@ -143,7 +142,10 @@ class FileSystemCatalog(CatalogTables, KeepsViews, KeepsFunctions):
     # -- tables, views and functions ----------------------------------------------------------------------------------
     @cached_property
     def _registry(self) -> FolderRegistry:
-        return FolderRegistry(self._files, self._folders, self._check_database, self._turn, self._views.files)
+        return FolderRegistry(self._files, self._folders, self._check_database, self._turn, self._view_files)
+
+    def _view_files(self) -> DefinitionFiles:
+        return self._views.files
 
     def stage_replace(self, identifier: Identifier, schema: TableSchema) -> StagedTable:
         staged = super().stage_replace(identifier, schema)
@@ -200,7 +202,7 @@ class FolderRegistry(Registry):
     folders: Folders
     check_database: Callable[[str], None]
     turn: Callable[..., AbstractContextManager[None]]
-    views: DefinitionFiles
+    views: Callable[[], DefinitionFiles]
 
     def exists(self, identifier: Identifier) -> bool:
         return self._has(identifier)  # then its database exists, too
@@ -259,7 +261,7 @@ class FolderRegistry(Registry):
         both(self.files.io, check_database, partial(self._check_no_view, identifier))
 
     def _check_no_view(self, identifier: Identifier) -> None:
-        if self.views.exists(identifier):
+        if self.views().exists(identifier):
             raise TableExistsError(f"Table {identifier} cannot be created: a view has that name.")
 
     def _not_found(self, identifier: Identifier) -> TableNotFoundError:

@@ -11,12 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from paimon_core.dataclass import dataclass
-from paimon_core.optional_packages import import_optional
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import HIVE_CATALOG, ICEBERG_STORAGE
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from paimon_core.optional_packages import import_optional
+else:
+    import_optional = ImportedOnCall("paimon_core.optional_packages", "import_optional")
 
 
 class _Opened(Protocol):

@@ -11,20 +11,23 @@ from paimon_core.errors import InvalidOptionError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_location, load_file_io, normalize
 from paimon_core.lazy import ImportedOnCall
-from paimon_core.optional_packages import import_optional
 from paimon_core.store.allowed import Allowed
 from paimon_sql.catalog.base import SupportsDatabases
 from paimon_sql.catalog.filesystem import FileSystemCatalog
 from paimon_sql.catalog.iceberg_catalogs import NamedForIceberg
 from paimon_sql.catalog.option_values import own_spelling
-from paimon_sql.catalog.privileges.catalog import guarded
+from paimon_sql.catalog.privileges.tables import has_users
 
 if TYPE_CHECKING:
+    from paimon_core.optional_packages import import_optional
     from paimon_sql.catalog.hive.settings import hive_options
+    from paimon_sql.catalog.privileges.catalog import guarded
     from paimon_sql.catalog.rest.settings import RestSettings, read_settings
 else:
     read_settings = ImportedOnCall("paimon_sql.catalog.rest.settings", "read_settings")
     hive_options = ImportedOnCall("paimon_sql.catalog.hive.settings", "hive_options")
+    import_optional = ImportedOnCall("paimon_core.optional_packages", "import_optional")
+    guarded = ImportedOnCall("paimon_sql.catalog.privileges.catalog", "guarded")
 
 
 def _filesystem(options: Mapping[str, str]) -> SupportsDatabases:
@@ -125,7 +128,14 @@ def for_user(options: Mapping[str, str], catalog: SupportsDatabases) -> Supports
 
     Raises `StorageError`.
     """
-    return guarded(_metastore(options), catalog)
+    metastore, folder = _metastore(options), _folder(catalog)
+    return guarded(metastore, catalog) if folder is not None and has_users(*folder) else catalog
+
+
+def _folder(catalog: SupportsDatabases) -> tuple[FileIO, str] | None:
+    """Return the storage of a catalog and its warehouse there, or None if a server has the warehouse."""
+    io, warehouse = getattr(catalog, "io", None), getattr(catalog, "warehouse", None)
+    return None if io is None or warehouse is None else (io, warehouse)
 
 
 def _understood(options: Mapping[str, str]) -> dict[str, str]:

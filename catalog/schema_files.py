@@ -7,7 +7,6 @@ Source: specification, "Schema"; `FileSystemCatalog` and `SchemaManager` of Paim
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
@@ -15,7 +14,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from paimon_core.clock import now_millis
-from paimon_core.commit.publish import Publisher, PublishOutcome
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import (
     AlreadyExistsError,
@@ -34,8 +32,8 @@ from paimon_core.format_table.kind import TYPE, is_format_table
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.load import check_no_secrets
 from paimon_core.io.side_by_side import both
-from paimon_core.lazy import ImportedOnCall
-from paimon_core.object_table import is_object_table, object_schema, refuse_object_table
+from paimon_core.lazy import ImportedOnCall, logger
+from paimon_core.object_table import is_object_table
 from paimon_core.options import (
     DISABLED,
     ICEBERG_STORAGE,
@@ -59,15 +57,18 @@ from paimon_sql.catalog.base import StagedTable
 from paimon_sql.catalog.option_values import TABLE_DEFAULT
 
 if TYPE_CHECKING:
+    from paimon_core.commit.publish import Publisher, publishes
     from paimon_core.format_table.options import check_format_schema
     from paimon_core.iceberg.follow import follow_rename, keep_up
     from paimon_core.maintenance.done_partitions import check_report
     from paimon_core.materialized_table import check_definition, is_materialized_table
+    from paimon_core.object_table import object_schema, refuse_object_table
     from paimon_core.store.branches import branch_schema, check_lending_branches, open_branch
     from paimon_core.store.ddl.new_schema import check_schema, replacing_schema, same_partitions
     from paimon_core.store.ddl.schema_changes import SchemaChange, apply_changes, keep_columns
     from paimon_sql.catalog.replacing import complete, new_suffix, take_place
 else:
+    publishes = ImportedOnCall("paimon_core.commit.publish", "publishes")
     check_format_schema = ImportedOnCall("paimon_core.format_table.options", "check_format_schema")
     apply_changes = ImportedOnCall("paimon_core.store.ddl.schema_changes", "apply_changes")
     keep_columns = ImportedOnCall("paimon_core.store.ddl.schema_changes", "keep_columns")
@@ -85,8 +86,10 @@ else:
     complete = ImportedOnCall("paimon_sql.catalog.replacing", "complete")
     new_suffix = ImportedOnCall("paimon_sql.catalog.replacing", "new_suffix")
     take_place = ImportedOnCall("paimon_sql.catalog.replacing", "take_place")
+    object_schema = ImportedOnCall("paimon_core.object_table", "object_schema")
+    refuse_object_table = ImportedOnCall("paimon_core.object_table", "refuse_object_table")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
 _ALTER_ATTEMPTS = 10
 _SCHEMAS = "schema"
 _DROPPED = ("snapshot", "changelog", "tag", "branch")  # deleted in this order, before the files that they name
@@ -510,7 +513,7 @@ def publish_schema(table: Table, publisher: Publisher | None = None) -> bool:
     Return False if another process wrote this version first."""
     io, path, data = table.store.io, table.store.paths.schema(table.schema.id), encode_schema(table.schema)
     try:
-        return (publisher or table.publisher).publish(path, data) is PublishOutcome.PUBLISHED
+        return publishes(publisher or table.publisher, path, data)
     except CommitUnknownError as error:
         if not io.exists(path):
             raise StorageError(f"{path} could not be written, nothing has changed: {error.__cause__}") from error

@@ -248,7 +248,7 @@ def _params(cls: type, options: dict[str, bool]) -> Any:
 
 
 def _match_args(cls: type) -> tuple[str, ...]:
-    return tuple(f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only)  # type: ignore[arg-type]
+    return tuple(f.name for f in dataclasses.fields(cls) if f.init and not f.kw_only)
 
 
 def _init(cls: type, fields: Sequence[Field[Any]]) -> Any:

@@ -1,5 +1,5 @@
 """`cached_property` without a lock, functions of modules that are imported when they are called, and regular
-expressions that are compiled when they are used.
+expressions and loggers that are made when they are used.
 
 Before Python 3.12, `functools.cached_property` has one lock for all objects of a class. While one object waits for its
 storage, every thread that needs the value of another object would wait, too. The code imports this class instead
@@ -11,9 +11,13 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable
-from typing import Any, AnyStr, Generic, TypeVar, cast, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, AnyStr, Generic, TypeVar, cast, overload
 
 from paimon_core.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from logging import Logger
 
 T = TypeVar("T")
 
@@ -62,22 +66,30 @@ class ImportedOnCall:
         return getattr(importlib.import_module(self.module), self.name)(*args, **named)
 
 
+_get_logger = ImportedOnCall("logging", "getLogger")
+
+
 def regex(text: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a regular expression like `re.compile`, but compiled when it is first used.
 
     Compiling the expressions of all modules would take a fifth of the time of a look-up in a new process. A wrong
     expression fails at its first use.
     """
-    return cast("re.Pattern[AnyStr]", _CompiledOnUse(text, flags))
+    return cast("re.Pattern[AnyStr]", _MadeOnUse(partial(re.compile, text, flags)))
 
 
-class _CompiledOnUse:
-    def __init__(self, text: Any, flags: int) -> None:
-        self._text, self._flags = text, flags
+def logger(name: str) -> Logger:
+    """Return a logger like `logging.getLogger`, but import `logging` when the logger is first used."""
+    return cast("Logger", _MadeOnUse(partial(_get_logger, name)))
+
+
+class _MadeOnUse:
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
 
     def __getattr__(self, name: str) -> Any:  # of a method that was not used before
         if name.startswith("__"):
             raise AttributeError(name)
-        found = getattr(re.compile(self._text, self._flags), name)
+        found = getattr(self._make(), name)
         setattr(self, name, found)
         return found

@@ -11,8 +11,8 @@ Source: `ObjectTable` and `ObjectTableImpl` of Paimon 2.0. Paimon 1.0 to 1.2 had
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidSchemaError, NotAllowedError, UnsupportedFeatureError
 from paimon_core.io.file_io import FileIO, FileStatus
 from paimon_core.io.load import check_location, load_file_io, normalize
-from paimon_core.lazy import regex
+from paimon_core.lazy import ImportedOnCall, regex
 from paimon_core.secrets import without_secrets
 from paimon_core.spec.identifier import Identifier
 from paimon_core.spec.schema import TableSchema, highest_field_id
@@ -29,6 +29,11 @@ from paimon_core.spec.types import BIGINT, STRING, DataField
 from paimon_core.store.allowed import EXTERNAL_PATHS
 from paimon_core.store.features import check_selectable
 from paimon_core.store.table_store import TableStore
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+else:
+    ThreadPoolExecutor = ImportedOnCall("concurrent.futures", "ThreadPoolExecutor")
 
 OBJECT_TABLE = "object-table"
 _TYPE, _PATH, _OLD_PATH = "type", "path", "object-location"

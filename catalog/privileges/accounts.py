@@ -31,6 +31,7 @@ from paimon_core.store.schemas import latest_schema
 from paimon_core.store.table_store import TableStore
 from paimon_core.table import Table
 from paimon_sql.catalog.privileges.rules import ANONYMOUS, ROOT, Privilege
+from paimon_sql.catalog.privileges.tables import GRANTS, USERS, has_users
 from paimon_sql.catalog.schema_files import publish_schema
 
 if TYPE_CHECKING:
@@ -55,13 +56,13 @@ else:
     is_within = ImportedOnCall("paimon_sql.catalog.privileges.rules", "is_within")
 
 Row = tuple[Any, ...]
-_USERS, _GRANTS, _ENTITY = "user.sys", "privilege.sys", "USER"
+_ENTITY = "USER"
 _FIELDS = {
-    _USERS: (("user", STRING), ("sha256", BYTES)),
-    _GRANTS: (("name", STRING), ("entity_type", STRING), ("identifier", STRING), ("privilege", STRING)),
+    USERS: (("user", STRING), ("sha256", BYTES)),
+    GRANTS: (("name", STRING), ("entity_type", STRING), ("identifier", STRING), ("privilege", STRING)),
 }
-_KEYS = {_USERS: ("user",), _GRANTS: ("name", "entity_type", "privilege", "identifier")}
-_OPTIONS = {_USERS: {"bucket": "1", "file.format": "avro"}, _GRANTS: {"bucket": "1"}}
+_KEYS = {USERS: ("user",), GRANTS: ("name", "entity_type", "privilege", "identifier")}
+_OPTIONS = {USERS: {"bucket": "1", "file.format": "avro"}, GRANTS: {"bucket": "1"}}
 
 
 class _Here:
@@ -93,8 +94,8 @@ class Accounts:
     _read: dict[str, tuple[int | None, list[Row]]] = field(default_factory=dict, repr=False, compare=False)
 
     def enabled(self) -> bool:
-        """Return whether the warehouse has users, which means both tables. The table of privileges is created last."""
-        return all(self.io.exists(f"{self.warehouse}/{name}") for name in (_GRANTS, _USERS))
+        """Return whether the warehouse has users. Raises `StorageError`."""
+        return has_users(self.io, self.warehouse)
 
     def initialize(self, root_password: str) -> None:
         """Create both tables, with the users `root` and `anonymous`. Raises `AlreadyExistsError`."""
@@ -104,24 +105,24 @@ class Accounts:
                 "Open the catalog with the options 'user' and 'password'."
             )
         users = [(ROOT, _sha256(root_password)), (ANONYMOUS, _sha256(ANONYMOUS))]
-        if not publish_schema(self._table(_USERS, _schema(_USERS))) and self._rows(_USERS):
+        if not publish_schema(self._table(USERS, _schema(USERS))) and self._rows(USERS):
             raise AlreadyExistsError(
                 f"Another process is creating the users of the warehouse {self.warehouse}, or was interrupted. If "
-                f"it was interrupted, delete {self.warehouse}/{_USERS}, then try again."
+                f"it was interrupted, delete {self.warehouse}/{USERS}, then try again."
             )
-        self._write(_USERS, users)
-        publish_schema(self._table(_GRANTS, _schema(_GRANTS)))
+        self._write(USERS, users)
+        publish_schema(self._table(GRANTS, _schema(GRANTS)))
 
     def grants(self, account: Account) -> Grants:
         """Return the present privileges of a user. Raises `NoPrivilegeError` for a wrong password."""
-        known = next((row[1] for row in self._rows(_USERS) if row[0] == account.user), None)
+        known = next((row[1] for row in self._rows(USERS) if row[0] == account.user), None)
         if known is None or not compare_digest(known, account.sha256):
             raise NoPrivilegeError(
                 f"User {account.user} not found, or password incorrect, in the warehouse {self.warehouse}: give the "
                 "catalog the options 'user' and 'password'."
             )
         own: dict[str, set[str]] = {}
-        for name, kind, identifier, privilege in self._rows(_GRANTS):
+        for name, kind, identifier, privilege in self._rows(GRANTS):
             if (name, kind) == (account.user, _ENTITY):
                 own.setdefault(identifier, set()).add(privilege)
         return Grants(account.user, {k: frozenset(v) for k, v in own.items()})
@@ -132,20 +133,20 @@ class Accounts:
             raise InvalidOptionError("A user needs a name. Pass username.")
         if self._exists(user):
             raise AlreadyExistsError(f"User {user} already exists.")
-        self._write(_USERS, [(user, _sha256(password))])
+        self._write(USERS, [(user, _sha256(password))])
 
     def drop_user(self, user: str) -> None:
         """Drop a user with all privileges. Raises `InvalidOptionError`, `NotFoundError`."""
         if user in (ROOT, ANONYMOUS):
             raise InvalidOptionError(f"User {user} cannot be dropped: every warehouse with users has it.")
         self._check_exists(user)
-        self._write(_USERS, [(user, b"")], ROW_DELETE)
+        self._write(USERS, [(user, b"")], ROW_DELETE)
         self._delete(lambda row: row[:2] == (user, _ENTITY))
 
     def grant(self, user: str, name: str, privilege: Privilege) -> None:
         """Grant a privilege on an object. Raises `NotFoundError`, and `InvalidOptionError` for `root`."""
         self._check_changeable(user)
-        self._write(_GRANTS, [(user, _ENTITY, name, privilege.name)])
+        self._write(GRANTS, [(user, _ENTITY, name, privilege.name)])
 
     def revoke(self, user: str, name: str, privilege: Privilege) -> int:
         """Revoke a privilege on an object and on everything in it. Return the number of revoked grants.
@@ -168,9 +169,9 @@ class Accounts:
 
         A later object with the old name has no grants.
         """
-        rows = [row for row in self._rows(_GRANTS) if row[2] == old]
+        rows = [row for row in self._rows(GRANTS) if row[2] == old]
         moved = [(name, kind, new, privilege) for name, kind, _, privilege in rows]
-        self._write(_GRANTS, [*rows, *moved], [ROW_DELETE] * len(rows) + [ROW_INSERT] * len(rows))
+        self._write(GRANTS, [*rows, *moved], [ROW_DELETE] * len(rows) + [ROW_INSERT] * len(rows))
 
     def dropped(self, name: str) -> None:
         """Remove all privileges on an object, and on the objects that it contained."""
@@ -178,14 +179,14 @@ class Accounts:
 
     def users(self) -> list[str]:
         """Return the names of the users, sorted."""
-        return sorted(row[0] for row in self._rows(_USERS))
+        return sorted(row[0] for row in self._rows(USERS))
 
     def privileges(self) -> list[Row]:
         """Return the grants as rows of user, kind of user, object and privilege, sorted."""
-        return sorted(self._rows(_GRANTS))
+        return sorted(self._rows(GRANTS))
 
     def _exists(self, user: str) -> bool:
-        return any(row[0] == user for row in self._rows(_USERS))
+        return any(row[0] == user for row in self._rows(USERS))
 
     def _check_exists(self, user: str) -> None:
         if not self._exists(user):
@@ -220,8 +221,8 @@ class Accounts:
         return known[1]
 
     def _delete(self, condition: Callable[[Row], bool]) -> int:
-        rows = [row for row in self._rows(_GRANTS) if condition(row)]
-        self._write(_GRANTS, rows, ROW_DELETE)
+        rows = [row for row in self._rows(GRANTS) if condition(row)]
+        self._write(GRANTS, rows, ROW_DELETE)
         return len(rows)
 
     def _write(self, name: str, rows: Sequence[Row], kinds: int | Sequence[int] = ROW_INSERT) -> None:

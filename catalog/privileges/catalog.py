@@ -290,12 +290,8 @@ _KINDS: Mapping[str, Callable[..., PrivilegedCatalog]] = {
 
 
 def guarded(metastore: str, catalog: SupportsDatabases) -> SupportsDatabases:
-    """Return the catalog with the rights of its user, if its warehouse has users. Raises `StorageError`."""
-    if metastore not in _KINDS:
-        return catalog
+    """Return the catalog of a warehouse with users, with the rights of its user."""
     accounts, options = accounts_of(catalog), catalog.options
-    if not accounts.enabled():
-        return catalog
     made = _KINDS[metastore](catalog, accounts, Account.of(options.get(_USER), options.get(_PASSWORD)))
     return cast(SupportsDatabases, made)
 

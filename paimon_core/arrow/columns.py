@@ -7,7 +7,7 @@ behind the buffer's end; `with_offsets` mends such columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -120,9 +120,20 @@ def fixed_array(values: NDArray[Any], arrow: pa.DataType, valid: NDArray[np.bool
 
     Values that are not `valid` are NULL.
     """
-    bits = None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
     data = np.packbits(values.astype(np.bool_), bitorder="little") if pa.types.is_boolean(arrow) else values
-    return pa.Array.from_buffers(arrow, len(values), [bits, pa.py_buffer(np.ascontiguousarray(data))])
+    return pa.Array.from_buffers(arrow, len(values), [_bits(valid), pa.py_buffer(np.ascontiguousarray(data))])
+
+
+def binary_array(values: Sequence[bytes | None]) -> pa.Array:
+    """Return values as a column of bytes (without `pa.array`, which imports pandas)."""
+    known = [b"" if v is None else v for v in values]
+    offsets = np.cumsum([0, *map(len, known)], dtype=np.int32)
+    bits = _bits(np.array([v is not None for v in values], dtype=np.bool_))
+    return pa.Array.from_buffers(pa.binary(), len(known), [bits, pa.py_buffer(offsets), pa.py_buffer(b"".join(known))])
+
+
+def _bits(valid: NDArray[np.bool_] | None) -> pa.Buffer | None:
+    return None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
 
 
 def rows_at(batches: Iterator[pa.RecordBatch], rows: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:

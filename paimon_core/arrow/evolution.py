@@ -6,6 +6,7 @@ exactly this name, else by the only name that differs just in case. Two such nam
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,15 +14,21 @@ import pyarrow as pa
 from paimon_core import compute as pc
 from paimon_core.arrow import int96
 from paimon_core.arrow.columns import fixed_array, fixed_values, validity
-from paimon_core.arrow.shredded_variants import is_shredded, reassembled
 from paimon_core.arrow.types import (
     DIGITS,
     STORED_TIME,
     arrow_type,
     field_id,
 )
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.spec.schema import KEY_FIELD_ID_START, SYSTEM_FIELD_ID_START
 from paimon_core.spec.types import VARIANT, DataField
+
+if TYPE_CHECKING:
+    from paimon_core.arrow.shredded_variants import is_shredded, reassembled
+else:
+    is_shredded = ImportedOnCall("paimon_core.arrow.shredded_variants", "is_shredded")
+    reassembled = ImportedOnCall("paimon_core.arrow.shredded_variants", "reassembled")
 
 _MOST_SYSTEM_FIELDS = 64
 _KINDS = 4  # +I, -U, +U, -D

@@ -24,7 +24,7 @@ Source: parquet-format, "Variant Shredding".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +32,10 @@ from numpy.typing import NDArray
 
 from paimon_core import compute as pc
 from paimon_core.arrow.columns import byte_lengths, fixed_values, int64_array, stored_bytes, validity
+from paimon_core.arrow.types import arrow_type
 from paimon_core.dataclass import dataclass
 from paimon_core.spec.encodings import variant
+from paimon_core.spec.types import VARIANT
 
 Numbers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -74,6 +76,15 @@ def _place(part: pa.StructType, path: Sequence[str], column: str) -> Iterator[st
         yield f"{column}.value"
     else:
         yield from _place(typed.field(inner).type, path[1:], f"{column}.{_TYPED}.{path[0]}")
+
+
+def with_variants(batch: pa.RecordBatch, parts: Collection[str]) -> pa.RecordBatch:
+    """Return rows with VARIANTs of the parts that were read; VARIANT null without any."""
+    for i, found in enumerate(batch.schema):
+        if found.name in parts:
+            whole = reassembled(batch.column(i), arrow_type(VARIANT), absent=variant.VARIANT_NULL)
+            batch = batch.set_column(i, found.with_type(whole.type), whole)
+    return batch
 
 
 def reassembled(column: pa.StructArray, target: pa.StructType, absent: bytes | None = None) -> pa.StructArray:

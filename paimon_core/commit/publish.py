@@ -36,6 +36,11 @@ class Publisher(Protocol):
         """
 
 
+def publishes(publisher: Publisher, path: str, data: bytes) -> bool:
+    """Publish `data` as `path`, and return whether the name was free. Raises the errors of `Publisher.publish`."""
+    return publisher.publish(path, data) is PublishOutcome.PUBLISHED
+
+
 class CatalogLock(Protocol):
     """A table's lock. Only one writer among all catalogs holds it at a time, and its holder can enter it again.
 

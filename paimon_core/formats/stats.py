@@ -95,6 +95,13 @@ def value_stats(
     return encode_stats([f.type for f, _ in kept], [s for _, s in kept]), names
 
 
+def leaf_indices(footer: pq.FileMetaData) -> dict[str, int]:
+    """Return the index of each column that is not nested, among the leaves."""
+    schema = footer.schema
+    paths = ((i, schema.column(i)) for i in range(footer.num_columns))
+    return {c.name: i for i, c in paths if c.path == c.name and c.max_repetition_level == 0}
+
+
 def chunk_stats(data_type: DataType, chunk: pq.ColumnChunkMetaData) -> ColumnStats:
     """Return the statistics of one column of a row group in a Parquet footer. Bounds of floats may leave NaN out."""
     found = chunk.statistics

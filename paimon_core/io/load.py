@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from paimon_core.errors import InvalidOptionError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
-from paimon_core.io.objects.names import KEY_STORES
-from paimon_core.io.objects.settings import PREFIXES, settings_of
-from paimon_core.io.schemes import FSSPEC, HDFS_NATIVE, OBSTORE, scheme_of
+from paimon_core.io.schemes import FSSPEC, HDFS_NATIVE, KEY_STORES, OBSTORE, PREFIXES, scheme_of
 from paimon_core.lazy import ImportedOnCall, regex
 from paimon_core.secrets import is_secret, without_secrets
 
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from paimon_core.io.hdfs import HdfsFileIO
     from paimon_core.io.hdfs_settings import hdfs_options, is_hdfs_option
     from paimon_core.io.objects.clients import check_installed
+    from paimon_core.io.objects.settings import settings_of
     from paimon_core.io.objects.store import ObjectStoreFileIO
 else:
     digest = ImportedOnCall("hmac", "digest")  # loads OpenSSL
@@ -38,6 +37,7 @@ else:
     with_hadoop = ImportedOnCall("paimon_core.io.hadoop", "with_hadoop")
     hdfs_options = ImportedOnCall("paimon_core.io.hdfs_settings", "hdfs_options")
     is_hdfs_option = ImportedOnCall("paimon_core.io.hdfs_settings", "is_hdfs_option")
+    settings_of = ImportedOnCall("paimon_core.io.objects.settings", "settings_of")
 
 _URI = regex(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _PASSTHROUGH = "fsspec."

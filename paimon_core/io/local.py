@@ -24,7 +24,6 @@ from pyarrow.fs import LocalFileSystem
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import StorageError, UnsafeStorageError
-from paimon_core.io.below import delete_below, delete_dir_below, delete_empty_dir_below, delete_many_below
 from paimon_core.io.failure import on_failure
 from paimon_core.io.file_io import (
     MOST_TEXT,
@@ -41,8 +40,14 @@ from paimon_core.lazy import ImportedOnCall
 
 if TYPE_CHECKING:
     from shutil import rmtree
+
+    from paimon_core.io.below import delete_below, delete_dir_below, delete_empty_dir_below, delete_many_below
 else:
     rmtree = ImportedOnCall("shutil", "rmtree")
+    delete_below = ImportedOnCall("paimon_core.io.below", "delete_below")
+    delete_dir_below = ImportedOnCall("paimon_core.io.below", "delete_dir_below")
+    delete_empty_dir_below = ImportedOnCall("paimon_core.io.below", "delete_empty_dir_below")
+    delete_many_below = ImportedOnCall("paimon_core.io.below", "delete_many_below")
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 _STAYS = frozenset({errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.ELOOP})  # no empty folder

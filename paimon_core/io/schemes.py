@@ -43,6 +43,14 @@ SCHEMES = {
     "memory": _MEMORY,
 }
 
+# The prefixes of a catalog's options for each kind of object store, and of Hadoop's stores of keys.
+PREFIXES = {
+    "s3": ("fs.s3a.", "s3a.", "fs.s3n.", "fs.s3.", "s3."),
+    "oss": ("fs.oss.", "oss."),
+    "gcs": ("fs.gs.", "gs."),
+    "azure": ("fs.azure.", "azure."),
+}
+KEY_STORES = "hadoop.security.credential.provider.path"
 
 # Storages that Java reaches by their own clients, by scheme: the name, and the endpoint that speaks S3's protocol.
 # Their documentation promises no put with a condition, so `sys.check_storage` has to try it.

@@ -1,26 +1,27 @@
 """Parallel requests: a remote storage answers slowly, so a caller sends several requests at once.
 
-Arrow decodes files without Python's lock: with `in_background`, a thread decodes while the caller works.
-
-Use the other functions only for requests that may be answered in any order. The threads of a call end with the call.
+Use these functions only for requests that may be answered in any order. The threads of a call end with the call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
 from itertools import islice
-from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paimon_core.io.file_io import FileIO, delete_each_below
 from paimon_core.lazy import ImportedOnCall
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from paimon_core.io.threads import in_pool
     from paimon_core.progress import advance
 else:
+    ThreadPoolExecutor = ImportedOnCall("concurrent.futures", "ThreadPoolExecutor")
+    in_pool = ImportedOnCall("paimon_core.io.threads", "in_pool")
     advance = ImportedOnCall("paimon_core.progress", "advance")
 
 S = TypeVar("S")
@@ -38,26 +39,7 @@ def side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) -> list[
     width = min(io.requests_at_once, len(given))
     if width < 2:
         return [act(item) for item in given]
-    has_failed = Event()
-
-    def begin(item: S) -> T | None:
-        if has_failed.is_set():  # the threads are faster than the caller, which cancels the calls that wait
-            return None
-        try:
-            return act(item)
-        except BaseException:
-            has_failed.set()
-            raise
-
-    pool = ThreadPoolExecutor(width, thread_name_prefix="requests")
-    try:
-        futures = [pool.submit(copy_context().run, begin, item) for item in given]
-        wait(futures, return_when=FIRST_EXCEPTION)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        raise
-    pool.shutdown(wait=True, cancel_futures=True)
-    return _results(futures)  # type: ignore[arg-type]  # without an error, every call has begun
+    return in_pool(width, act, given)
 
 
 def batched_side_by_side(io: FileIO, act: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
@@ -101,22 +83,6 @@ def _made(call: Callable[[], T]) -> T:
     return call()
 
 
-def in_background(items: Iterator[T], pool: Executor) -> Iterator[T]:
-    """Return the items in order. A thread of the pool computes the next item ahead, and begins with the first one at
-    once.
-
-    If the caller does not take all of them, it must shut the pool down before it closes `items`."""
-    first = pool.submit(copy_context().run, lambda: next(items, None))
-
-    def in_order() -> Iterator[T]:
-        waiting = first
-        while (item := waiting.result()) is not None:
-            waiting = pool.submit(copy_context().run, lambda: next(items, None))
-            yield item
-
-    return in_order()
-
-
 def outcome_of(call: Callable[[], T]) -> Callable[[], T]:
     """Call a function now. Return a function that returns its result, or raises its error."""
     try:
@@ -151,12 +117,3 @@ def missing_paths(io: FileIO, paths: Sequence[str]) -> list[str]:
 
     there = side_by_side(io, exists, paths)
     return [path for path, exists in zip(paths, there, strict=True) if not exists]
-
-
-def _results(futures: Iterable[Future[T]]) -> list[T]:
-    ended = [f for f in futures if not f.cancelled()]
-    for future in ended:
-        error = future.exception()
-        if error is not None:
-            raise error
-    return [f.result() for f in ended]

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core import compute as pc
-from paimon_core.arrow.columns import byte_lengths, byte_words, fixed_values, int64_array, validity
+from paimon_core.arrow.columns import binary_array, byte_lengths, byte_words, fixed_values, int64_array, validity
 from paimon_core.errors import CorruptFileError
 from paimon_core.formats.avro.codecs import InflatedError
 from paimon_core.lazy import ImportedOnCall, cached_property
@@ -64,6 +64,11 @@ class EntryColumns:
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def are_decoded(self) -> bool:
+        """Whether all entries were created already."""
+        return isinstance(self._source, DecodedEntries)
 
     def entries(self, rows: Rows) -> list[ManifestEntry]:
         """Return the entries of rows. Each entry is created once."""
@@ -209,10 +214,13 @@ def decode_entries(path: str, data: bytes) -> EntryColumns:
 
 def live_rows(manifests: Sequence[EntryColumns]) -> list[Rows]:
     """Return for each manifest the ascending rows of the files that remain after each DELETE cancels its ADD."""
-    identities = np.concatenate([np.zeros(0, dtype=np.uint64), *(m.identities for m in manifests)])
-    order, last = _last_of_each(identities)
-    if _collide(manifests, order, ~last):
+    if all(m.are_decoded for m in manifests):
         order, last = _last_of_each(_numbered(manifests))
+    else:
+        identities = np.concatenate([np.zeros(0, dtype=np.uint64), *(m.identities for m in manifests)])
+        order, last = _last_of_each(identities)
+        if _collide(manifests, order, ~last):
+            order, last = _last_of_each(_numbered(manifests))
     added = np.concatenate([np.zeros(0, dtype=np.bool_), *(m.added for m in manifests)])
     live = np.zeros(len(order), dtype=np.bool_)
     live[order[last]] = added[order[last]]
@@ -255,7 +263,8 @@ def _collide(manifests: Sequence[EntryColumns], order: Rows, repeated: NDArray[n
 
 
 def _numbered(manifests: Sequence[EntryColumns]) -> Rows:
-    """Return numbers that are equal exactly for the same file. This is much slower than `identities`."""
+    """Return numbers that are equal exactly for the same file. If entries must be created, this is much slower than
+    `identities`."""
     known: dict[Any, int] = {}
     entries = (e for m in manifests for e in m.entries(np.arange(len(m))))
     return np.array([known.setdefault(e.identifier, len(known)) for e in entries], dtype=np.int64)
@@ -275,7 +284,8 @@ class DecodedEntries:
         return np.array([v is not None for v in self._values(path)], dtype=np.bool_)
 
     def binary(self, path: Path) -> pa.Array:
-        return pc.cast(pa.array(self._values(path)), pa.binary())
+        values = self._values(path)
+        return binary_array([v.encode() if isinstance(v, str) else v for v in values])
 
     def texts(self, path: Path, rows: Rows) -> list[Any]:
         values = self._values(path)

@@ -12,38 +12,30 @@ import pyarrow as pa
 from paimon_core import compute as pc
 from paimon_core.errors import DataFileMissingError
 from paimon_core.lazy import ImportedOnCall
-from paimon_core.options import BLOB_AS_DESCRIPTOR
-from paimon_core.store.blob.columns import described_fields, descriptor_fields, reads_rows_to_change
-from paimon_core.store.blob.values import DescribedBlobs, is_descriptor
-from paimon_core.store.external.files import check_pack
+from paimon_core.store.blob.columns import descriptor_fields, reads_rows_to_change
+from paimon_core.store.blob.values import DescribedBlobs
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
     from paimon_core.arrow.blob_parts import blob_parts, row_sums
+    from paimon_core.store.blob.values import is_descriptor
+    from paimon_core.store.external.files import check_pack
 else:
     blob_parts = ImportedOnCall("paimon_core.arrow.blob_parts", "blob_parts")
     row_sums = ImportedOnCall("paimon_core.arrow.blob_parts", "row_sums")
+    is_descriptor = ImportedOnCall("paimon_core.store.blob.values", "is_descriptor")
+    check_pack = ImportedOnCall("paimon_core.store.external.files", "check_pack")
 
 
 def with_values(
-    store: TableStore, batches: Iterator[pa.RecordBatch], columns: Sequence[str]
+    store: TableStore, batches: Iterator[pa.RecordBatch], described: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Replace descriptors by values, in smaller batches if values are large. With `blob-as-descriptor`, descriptors
-    stay. In rows to be written again, descriptors stay in descriptor columns. They also stay in place of values that
-    look like descriptors.
+    """Replace descriptors in the columns `described` by values, in smaller batches if values are large. In rows to be
+    written again, descriptors stay in place of values that look like descriptors.
 
     Raises `InvalidDataError` if the file of a descriptor does not have its value, `DataFileMissingError` for a missing
     pack, `NotAllowedError` for packs in folders that the table must not read, `StorageError`.
     """
-    fields = () if store.options[BLOB_AS_DESCRIPTOR] else described_fields(store.schema, store.options)
-    kept = descriptor_fields(store.schema, store.options) if reads_rows_to_change(store.options) else ()
-    wanted = [f.name for f in fields if f.name in columns and f not in kept]
-    return _fetched(store, batches, wanted) if wanted else batches
-
-
-def _fetched(
-    store: TableStore, batches: Iterator[pa.RecordBatch], described: Sequence[str]
-) -> Iterator[pa.RecordBatch]:
     blobs = DescribedBlobs.of(store)
     check, missing = partial(check_pack, store), partial(_missing, store)
     again = reads_rows_to_change(store.options)

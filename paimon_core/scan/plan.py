@@ -45,7 +45,6 @@ from paimon_core.options import (
     SPLIT_TARGET_SIZE,
 )
 from paimon_core.options.support import may_skip_files
-from paimon_core.scan.counted import counted_groups
 from paimon_core.scan.postponed import partitions_with_postponed_rows, postponed_splits
 from paimon_core.scan.pruning.files import FileFilter
 from paimon_core.scan.pruning.generated import with_generated
@@ -61,6 +60,7 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
+    from paimon_core.scan.counted import counted_groups
     from paimon_core.scan.pruning.by_global_index import rows_by_global_index
     from paimon_core.scan.pruning.by_level_index import files_without_matches
     from paimon_core.store.indexes.level_indexes import level_indexes
@@ -68,6 +68,7 @@ else:
     level_indexes = ImportedOnCall("paimon_core.store.indexes.level_indexes", "level_indexes")
     files_without_matches = ImportedOnCall("paimon_core.scan.pruning.by_level_index", "files_without_matches")
     rows_by_global_index = ImportedOnCall("paimon_core.scan.pruning.by_global_index", "rows_by_global_index")
+    counted_groups = ImportedOnCall("paimon_core.scan.counted", "counted_groups")
 
 
 @dataclass(frozen=True, slots=True)

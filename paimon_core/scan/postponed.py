@@ -17,7 +17,6 @@ import pyarrow as pa
 from paimon_core.arrow.columns import int64_array
 from paimon_core.arrow.types import SEQUENCE_NUMBER
 from paimon_core.lazy import ImportedOnCall
-from paimon_core.lsm.diff import shared_words
 from paimon_core.lsm.merge import MergeSpec, merge_rows, merge_runs
 from paimon_core.lsm.rows import concat_batches
 from paimon_core.lsm.runs import SortedRun, sections
@@ -29,9 +28,11 @@ from paimon_core.store.data.bucket_files import BucketFiles
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
+    from paimon_core.lsm.diff import shared_words
     from paimon_core.store.data.postponed_files import arrival_order
 else:
     arrival_order = ImportedOnCall("paimon_core.store.data.postponed_files", "arrival_order")
+    shared_words = ImportedOnCall("paimon_core.lsm.diff", "shared_words")
 
 Partitions = dict[bytes, list[ManifestEntry]]
 

@@ -13,7 +13,6 @@ from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Predicate, only_on
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import DATA_EVOLUTION, PK_CLUSTERING_OVERRIDE
-from paimon_core.scan.described_blobs import with_values
 from paimon_core.scan.merged import merged_rows
 from paimon_core.scan.metadata_columns import metadata_column, metadata_fields
 from paimon_core.scan.pruning.files import FileFilter
@@ -21,7 +20,7 @@ from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.split import DataSplit, SplitKind
 from paimon_core.spec.types import DataField, cheap_field
-from paimon_core.store.blob.columns import form_of_blobs, viewed_columns
+from paimon_core.store.blob.columns import described_columns, form_of_blobs, viewed_columns
 from paimon_core.store.data.bucket_files import BucketFiles, read_ahead
 from paimon_core.store.data.row_tracking import readable_fields
 from paimon_core.store.named_files import files_of
@@ -31,10 +30,12 @@ if TYPE_CHECKING:
     from paimon_core.indexes.global_index.grouped_rows import decode_row_ids
     from paimon_core.scan.blob_views import with_viewed
     from paimon_core.scan.changes.read import read_changes
+    from paimon_core.scan.described_blobs import with_values
     from paimon_core.store.branches import open_lending_branch
     from paimon_core.store.data.evolved_files import EvolvedFiles
 else:
     decode_row_ids = ImportedOnCall("paimon_core.indexes.global_index.grouped_rows", "decode_row_ids")
+    with_values = ImportedOnCall("paimon_core.scan.described_blobs", "with_values")
     with_viewed = ImportedOnCall("paimon_core.scan.blob_views", "with_viewed")
     read_changes = ImportedOnCall("paimon_core.scan.changes.read", "read_changes")
     open_lending_branch = ImportedOnCall("paimon_core.store.branches", "open_lending_branch")
@@ -61,7 +62,8 @@ def with_blobs(
 ) -> Iterator[pa.RecordBatch]:
     """Return rows with the values to which descriptors and views in BLOB columns refer. Raises the errors of
     `with_values` and `with_viewed`."""
-    found = with_values(store, batches, columns)
+    described = described_columns(store, columns)
+    found = with_values(store, batches, described) if described else batches
     viewed = viewed_columns(store, columns)
     return with_viewed(store, found, viewed, read_split) if viewed else found
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sized
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from paimon_core.formats.parquet.shapes import Shapes
-from paimon_core.lazy import cached_property
+from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.metrics import CACHE_READS, PROCESS, Metrics
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from paimon_core.formats.parquet.shapes import Shapes
+else:
+    Shapes = ImportedOnCall("paimon_core.formats.parquet.shapes", "Shapes")
 
 S = TypeVar("S", bound=Sized)
 V = TypeVar("V")

@@ -6,23 +6,27 @@ import ast
 import struct
 from collections.abc import Iterable, Sequence
 from datetime import UTC, tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from paimon_core import compute as pc
-from paimon_core.arrow.casts import cast_column
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.expressions.predicate import Predicate
 from paimon_core.expressions.prune import may_match
-from paimon_core.lazy import cached_property, regex
+from paimon_core.lazy import ImportedOnCall, cached_property, regex
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.kinds import BINARIES
 from paimon_core.spec.manifest import ManifestFileMeta
 from paimon_core.spec.paths import unescape_path_name
 from paimon_core.spec.stats import UNKNOWN, ColumnStats, bound_order, decode_stats
 from paimon_core.spec.types import STRING, DataField, DataType, Kind
+
+if TYPE_CHECKING:
+    from paimon_core.arrow.casts import cast_column
+else:
+    cast_column = ImportedOnCall("paimon_core.arrow.casts", "cast_column")
 
 # the text of bytes in Python, in which pypaimon names folders
 _BYTES_OF_PYTHON = regex(

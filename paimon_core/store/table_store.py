@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import field, replace
 from datetime import tzinfo
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.side_by_side import side_by_side
-from paimon_core.lazy import cached_property
+from paimon_core.lazy import cached_property, logger
 from paimon_core.metrics import PROCESS, Metrics
 from paimon_core.options import DATA_FILE_DIRECTORY, PARTITION_DEFAULT_NAME, PARTITION_LEGACY_NAME, TableOptions
-from paimon_core.rights import Rights
 from paimon_core.seen_conflicts import CONFLICTS, SeenConflicts
 from paimon_core.seen_filters import FILTERS, SeenFilters
 from paimon_core.spec.identifier import Identifier, PathIdentifier
@@ -30,7 +28,10 @@ from paimon_core.store.allowed import Allowed
 from paimon_core.store.cache import MetadataCache
 from paimon_core.store.early_look import EarlyLook
 
-_LOG = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from paimon_core.rights import Rights
+
+_LOG = logger(__name__)
 
 
 class Turn(Protocol):

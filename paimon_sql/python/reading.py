@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from paimon_core.arrow.required_parts import with_required_parts
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnfamiliarFormError, reason
 from paimon_core.expressions.predicate import Predicate
-from paimon_core.lazy import cached_property
+from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.scan.derived_tables import DerivedTable, derived_fields, read_derived
 from paimon_core.scan.splits import spread
 from paimon_core.spec.split import DATA_SPLIT, DataSplit
@@ -27,7 +26,11 @@ from paimon_core.store.table_store import TableStore
 from paimon_sql.python.where.condition import Condition
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from paimon_core.expressions.shown import Shown
+else:
+    ThreadPoolExecutor = ImportedOnCall("concurrent.futures", "ThreadPoolExecutor")
 
 _AHEAD = 4  # batches of a split that wait for their turn
 _PARTS, _LEAST_PART = 4, 2**21  # parts of a scan for each thread, and bytes of a part: a thread starts at once

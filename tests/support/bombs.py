@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paimon_core.formats.avro.codecs import CODECS, compress
+from paimon_core.formats.avro.codecs import CODECS
 from paimon_core.formats.avro.container import SYNC_SIZE, block_header, recoded
+from paimon_core.formats.avro.packing import compress
 from paimon_core.manifests.record_files import encode_avro
 from paimon_core.spec.records import Record
 

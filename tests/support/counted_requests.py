@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest.mock import patch
 
-from paimon_core.io import side_by_side as module
+from paimon_core.io import side_by_side, threads
 from paimon_core.io.delegating import DelegatingFileIO
 from paimon_core.io.file_io import FileIO, FileStatus
 from paimon_core.io.local import LocalFileIO
@@ -83,10 +83,10 @@ class CountedPool(ThreadPoolExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         super().shutdown(wait, cancel_futures=cancel_futures)
-        threads = [0] * self.width
+        lengths = [0] * self.width
         for length in sorted((c.length for c in self.calls), reverse=True):
-            heapq.heapreplace(threads, threads[0] + length)
-        self.caller.length += max(threads)
+            heapq.heapreplace(lengths, lengths[0] + length)
+        self.caller.length += max(lengths)
 
 
 class CountingIO(DelegatingFileIO):
@@ -125,7 +125,10 @@ class CountingIO(DelegatingFileIO):
         self.requests = made
         token = _BRANCH.set(root)
         try:
-            with patch.object(module, "ThreadPoolExecutor", CountedPool):
+            with (
+                patch.object(side_by_side, "ThreadPoolExecutor", CountedPool),
+                patch.object(threads, "ThreadPoolExecutor", CountedPool),
+            ):
                 yield made
         finally:
             _BRANCH.reset(token)

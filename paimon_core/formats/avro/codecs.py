@@ -7,31 +7,31 @@ Source: Avro specification, "Object Container Files", "Required Codecs" and "Opt
 
 from __future__ import annotations
 
-import bz2
-import lzma
 import struct
-import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.spec.encodings.varints import varint_at
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
+if TYPE_CHECKING:
+    from bz2 import BZ2Decompressor
+
+    from paimon_core.formats.avro.packing import unpacked_xz
 else:
-    from backports import zstd
+    BZ2Decompressor = ImportedOnCall("bz2", "BZ2Decompressor")
+    unpacked_xz = ImportedOnCall("paimon_core.formats.avro.packing", "unpacked_xz")
 
 CODECS = ("null", "deflate", "snappy", "zstandard", "bzip2", "xz")
-DEFAULT_LEVEL = zstd.COMPRESSION_LEVEL_DEFAULT  # of zstandard
 _MOST_CONTENT = 2**30
 _ANY_CONTENT, _MOST_RATIO = 2**24, 2**10  # statistics of wide tables that are all NULL shrink to a 700th
 _MOST_OF_RECORD = 2**20  # only keys of megabytes, which metadata stores in full, could exceed it
-_MOST_LZMA = 2**27  # bytes of memory: a few bytes of a header can ask for gigabytes
 _ZSTANDARD_STEP = 2**18
 _ZSTANDARD_RATIO = 12  # more than metadata shrinks; memory that is not needed is not touched
 
@@ -58,28 +58,6 @@ def most_content(packed: int, records: int | None = None) -> int:
     return most if records is None else min(most, _ANY_CONTENT + _MOST_OF_RECORD * records)
 
 
-def compress(codec: str, level: int, content: bytes) -> bytes:
-    """Compress the content of a block. `level` is only for zstandard."""
-    match codec:
-        case "deflate":
-            packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-            return packer.compress(content) + packer.flush()
-        case "snappy":
-            return bytes(pa.compress(content, "snappy", asbytes=True)) + struct.pack(">I", zlib.crc32(content))
-        case "zstandard":
-            # Without a checksum, a frame with a changed byte could decompress to wrong bytes.
-            wanted: dict[int, int] = {
-                zstd.CompressionParameter.compression_level: level,
-                zstd.CompressionParameter.checksum_flag: 1,
-            }
-            return zstd.compress(content, options=wanted)
-        case "bzip2":
-            return bz2.compress(content)
-        case "xz":
-            return lzma.compress(content)
-    return content
-
-
 def decompress(codec: str, packed: bytes, most: int = _MOST_CONTENT) -> bytes:
     """Reverse `compress`, and stop after `most` bytes.
 
@@ -103,7 +81,7 @@ def decompress_frames(packed: bytes, most: int, spare: int) -> NDArray[np.uint8]
 def _unpacking(codec: str) -> Iterator[None]:
     try:
         yield
-    except (zlib.error, lzma.LZMAError, OSError, EOFError) as e:
+    except (zlib.error, OSError, EOFError) as e:
         raise ValueError(f"a block does not decompress by codec {codec} ({e})") from e
 
 
@@ -116,9 +94,9 @@ def _unpacked(codec: str, packed: bytes, most: int) -> bytes:
         case "zstandard":
             return _zstandard_content(packed, most, 0).tobytes()
         case "bzip2":
-            return bz2.BZ2Decompressor().decompress(packed, most + 1)
+            return BZ2Decompressor().decompress(packed, most + 1)
         case "xz":
-            return lzma.LZMADecompressor(memlimit=_MOST_LZMA).decompress(packed, most + 1)
+            return unpacked_xz(packed, most + 1)
     return packed
 
 

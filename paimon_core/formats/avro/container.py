@@ -16,22 +16,26 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paimon_core.formats.avro.codecs import (
     CODECS,
-    DEFAULT_LEVEL,
     UnknownCodecError,
-    compress,
     decompress,
     decompress_frames,
     most_content,
 )
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.spec.avro_types import AvroType, parse_type
 from paimon_core.spec.encodings.varints import MOST_BYTES, encode_varint, unzigzag, varint_at, zigzag
+
+if TYPE_CHECKING:
+    from paimon_core.formats.avro.packing import compress
+else:
+    compress = ImportedOnCall("paimon_core.formats.avro.packing", "compress")
 
 MAGIC = b"Obj\x01"
 SYNC_SIZE = 16
@@ -123,7 +127,7 @@ class ContainerWriter:
     """Writes a container to a sink. `about` is more metadata for the header."""
 
     def __init__(
-        self, sink: Any, schema: Any, codec: str, level: int, about: Mapping[str, bytes] | None = None
+        self, sink: Any, schema: Any, codec: str, level: int | None, about: Mapping[str, bytes] | None = None
     ) -> None:
         self._sink, self._codec, self._level, self._sync = sink, codec, level, os.urandom(SYNC_SIZE)
         metadata = {**(about or {}), "avro.schema": json.dumps(schema).encode(), "avro.codec": codec.encode()}
@@ -148,7 +152,7 @@ def recoded(data: bytes, codec: str) -> bytes:
     reader, sink = ContainerReader(io.BytesIO(data)), io.BytesIO()
     if reader.codec == codec:
         return data
-    writer = ContainerWriter(sink, reader.schema, codec, DEFAULT_LEVEL, reader.about)
+    writer = ContainerWriter(sink, reader.schema, codec, None, reader.about)
     for count, content in reader.bounded():
         writer.write(count, content)
     return sink.getvalue()

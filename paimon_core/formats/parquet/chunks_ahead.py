@@ -15,10 +15,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from paimon_core.io.file_io import FileIO
-from paimon_core.io.objects.files import WHOLE, ObjectReader, Ranges
+from paimon_core.io.objects.files import END, WHOLE, ObjectReader, Ranges
 
 _WINDOW = 16 * 2**20  # bytes of the chunks of one window; two are in memory. A larger row group is one window
 _GAP = 2**16  # bytes: two chunks with a smaller gap are requested as one
+
+
+def chunks_ahead(io: FileIO, path: str, source: pa.NativeFile) -> ChunksAhead | None:
+    """Return the file of an opened source, which is then closed, or None for a file of a single request."""
+    size = source.size()
+    if size <= WHOLE:
+        return None
+    with source:
+        length = min(END, size)
+        return ChunksAhead(io, path, size, source.read_at(length, size - length))
 
 
 class ChunksAhead:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -16,55 +16,48 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values, int64_array, rows_at, without_rows
-from paimon_core.arrow.required_parts import has_required_parts, with_required_parts
-from paimon_core.arrow.shredded_variants import parts_to_read, reassembled
-from paimon_core.arrow.types import ROW_INDEX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, arrow_type
+from paimon_core.arrow.types import ROW_INDEX, arrow_schema
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.expressions.arrow import to_arrow
 from paimon_core.expressions.predicate import Compare, In, Predicate, conjuncts, only_on
 from paimon_core.expressions.predicate import columns as columns_of
 from paimon_core.expressions.prune import may_match
-from paimon_core.formats.file_format import ReadRequest, WrittenFile
-from paimon_core.formats.output import Output, OutputFile
-from paimon_core.formats.parquet.encodings import check_encodings, column_encodings, part_dictionaries
+from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.parquet.footer import file_end, read_footer, schema_elements
-from paimon_core.formats.parquet.int96 import Int96Sink, has_int96, int96_as_bytes, stored_leaves
-from paimon_core.formats.parquet.levels import check_levels
+from paimon_core.formats.parquet.int96 import has_int96, int96_as_bytes
 from paimon_core.formats.parquet.page_checks import CheckedFooter, checked_footer
 from paimon_core.formats.parquet.page_cuts import PagesOfGroup, pages_of_group
-from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM, writer_settings
+from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM
 from paimon_core.formats.parquet.thrift import I32, Fields, checked_structure
 from paimon_core.formats.parquet.unfamiliar import parquet_errors
 from paimon_core.formats.reading import check_row_count, conform_batch, request_sources
-from paimon_core.formats.replaced_footer import ReplacedFooterFile
-from paimon_core.formats.stats import chunk_stats, column_stats, merge_stats, page_stats
+from paimon_core.formats.stats import chunk_stats, leaf_indices, page_stats
 from paimon_core.formats.trusted_bounds import PARQUET_FOOTER
-from paimon_core.io.file_io import FileIO, storage_errors
-from paimon_core.io.objects.files import END, WHOLE
+from paimon_core.io.file_io import FileIO
 from paimon_core.lazy import ImportedOnCall
 from paimon_core.options import TableOptions
-from paimon_core.spec.encodings.variant import VARIANT_NULL
-from paimon_core.spec.kinds import FLOATS
 from paimon_core.spec.stats import UNKNOWN, ColumnStats
-from paimon_core.spec.types import VARIANT, DataField, StoredTimeType
+from paimon_core.spec.types import DataField
 
 if TYPE_CHECKING:
-    from paimon_core.formats.parquet.chunks_ahead import ChunksAhead
-    from paimon_core.formats.parquet.variant_columns import VariantColumns, given_shapes, variant_columns
+    from paimon_core.arrow.shredded_variants import parts_to_read, with_variants
+    from paimon_core.formats.output import OutputFile
+    from paimon_core.formats.parquet.chunks_ahead import ChunksAhead, chunks_ahead
+    from paimon_core.formats.parquet.file_writer import ParquetFileWriter, check_columns
     from paimon_core.formats.parquet.vector_pages import vectors_of
-    from paimon_core.formats.shared_maps import SharedMaps, shared_maps
+    from paimon_core.formats.replaced_footer import ReplacedFooterFile
 else:
-    ChunksAhead = ImportedOnCall("paimon_core.formats.parquet.chunks_ahead", "ChunksAhead")
+    chunks_ahead = ImportedOnCall("paimon_core.formats.parquet.chunks_ahead", "chunks_ahead")
     vectors_of = ImportedOnCall("paimon_core.formats.parquet.vector_pages", "vectors_of")
-    VariantColumns = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "VariantColumns")
-    given_shapes = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "given_shapes")
-    variant_columns = ImportedOnCall("paimon_core.formats.parquet.variant_columns", "variant_columns")
-    SharedMaps = ImportedOnCall("paimon_core.formats.shared_maps", "SharedMaps")
-    shared_maps = ImportedOnCall("paimon_core.formats.shared_maps", "shared_maps")
+    ParquetFileWriter = ImportedOnCall("paimon_core.formats.parquet.file_writer", "ParquetFileWriter")
+    check_columns = ImportedOnCall("paimon_core.formats.parquet.file_writer", "check_columns")
+    with_variants = ImportedOnCall("paimon_core.arrow.shredded_variants", "with_variants")
+    parts_to_read = ImportedOnCall("paimon_core.arrow.shredded_variants", "parts_to_read")
+    OutputFile = ImportedOnCall("paimon_core.formats.output", "OutputFile")
+    ReplacedFooterFile = ImportedOnCall("paimon_core.formats.replaced_footer", "ReplacedFooterFile")
 
 _FEW_GROUPS, _FEW_ROWS = 2, 2**13
-_KEYED_GROUP_ROWS = 2**16  # few rows to decode for one key; smaller ones are slower to write
 
 
 class ParquetFormat:
@@ -73,11 +66,7 @@ class ParquetFormat:
     extension = "parquet"
 
     def check(self, fields: Sequence[DataField], options: TableOptions) -> None:
-        schema = arrow_schema(fields)
-        check_levels(schema)
-        writer_settings(options, schema)
-        check_encodings(options)
-        given_shapes(options)
+        check_columns(fields, options)
         options[VERIFY_CHECKSUM]
 
     def open_writer(
@@ -130,102 +119,6 @@ class ParquetFormat:
                 yield conform_batch(batch, sources, request)
 
 
-class ParquetFileWriter:
-    """Writes one Parquet file. Each `write` is a row group, or several if rows are sorted by key."""
-
-    def __init__(self, output: Output, fields: Sequence[DataField], options: TableOptions):
-        self._output = output
-        self._fields = tuple(fields)
-        self._schema = arrow_schema(fields)
-        check_levels(self._schema)
-        self._footers: list[pq.FileMetaData] = []
-        # Footers leave NaN out, and have no bounds of INT96. Readers that trusted such bounds would lose rows.
-        self._measured: dict[DataField, list[tuple[ColumnStats, int]]] = {
-            f: [] for f in self._fields if f.type.kind in FLOATS or isinstance(f.type, StoredTimeType)
-        }
-        writer_settings(options, self._schema)  # invalid options fail before there are rows
-        self._options, self._variants, self._maps = options, VariantColumns({}), SharedMaps({})
-        keyed = {SEQUENCE_NUMBER, VALUE_KIND} <= {f.name for f in fields}
-        self._group_rows = _KEYED_GROUP_ROWS if keyed else None
-        self._writer: pq.ParquetWriter | None = None
-        self._int96: Int96Sink | None = None
-
-    def write(self, rows: pa.Table) -> None:
-        for field, parts in self._measured.items():
-            parts.append((column_stats(field.type, rows.column(field.name)), rows.num_rows))
-        if self._writer is None:
-            self._variants = variant_columns(self._fields, self._options, rows)
-            self._maps = shared_maps(self._fields, self._options, rows)
-        stored = _with_required_parts(self._maps.physical(self._variants.physical(rows)))
-        with storage_errors("write", self._output.path):
-            if self._writer is None:
-                self._writer = self._open(rows)
-            self._writer.write_table(stored, row_group_size=self._group_rows or max(rows.num_rows, 1))
-
-    def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
-        repeating, encodings = column_encodings(first_rows, self._options)
-        schema = self._stored_schema()
-        leaves, count = stored_leaves(schema)
-        self._int96 = Int96Sink(self._output.sink, leaves, count) if leaves else None
-        return pq.ParquetWriter(
-            self._int96 or self._output.sink,
-            schema,
-            **writer_settings(self._options, schema),
-            use_dictionary=[*repeating, *part_dictionaries(self._parts(schema), self._options)],
-            column_encoding=encodings,
-            store_decimal_as_integer=True,
-            store_schema=False,
-            write_statistics=[f.name for f in self._fields if f not in self._measured],
-            write_page_index=True,
-            metadata_collector=self._footers,
-        )
-
-    def _stored_schema(self) -> pa.Schema:
-        return self._maps.schema(self._variants.schema(self._schema))
-
-    def _parts(self, stored: pa.Schema) -> pa.Schema:
-        """Return the columns that are stored in parts."""
-        return pa.schema([*self._variants.parts(stored), *self._maps.parts(stored)])
-
-    @property
-    def size(self) -> int:
-        return self._output.size
-
-    def close(self) -> WrittenFile:
-        with storage_errors("write", self._output.path):
-            if self._writer is None:
-                self._writer = self._open(self._schema.empty_table())
-            if metadata := self._maps.metadata(self._stored_schema()):
-                self._writer.add_key_value_metadata(metadata)
-            if self._int96 is not None:
-                self._int96.hold()
-            self._writer.close()
-            if self._int96 is not None:
-                self._int96.release()
-        size = self._output.finish()
-        footer = self._footers[0]
-        stats = {f.name: self._column_stats(f, footer) for f in self._fields}
-        return WrittenFile(self._output.path, size, footer.num_rows, stats)
-
-    def abort(self) -> None:
-        with suppress(Exception):  # closing fails again with another message; the first error is reported
-            if self._writer is not None:
-                self._writer.close()
-        if self._writer is not None:
-            # else the writer closes itself again when it is garbage-collected, and prints the error
-            self._writer.is_open = False
-        self._output.abort()
-
-    def _column_stats(self, field: DataField, footer: pq.FileMetaData) -> ColumnStats:
-        if field in self._measured:
-            return merge_stats(self._measured[field])
-        leaf = _leaf_indices(footer).get(field.name)
-        if leaf is None:
-            return UNKNOWN
-        groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
-        return merge_stats((chunk_stats(field.type, g.column(leaf)), g.num_rows) for g in groups)
-
-
 def read_groups(io: FileIO, request: ReadRequest) -> Generator[Iterator[pa.RecordBatch], None, None]:
     """Yield the rows of each row group, one group after another, in the form of `ParquetFormat.read`."""
     with parquet_errors(io, request.path), _open(io, request) as file:
@@ -270,7 +163,7 @@ class _Opened:
         windows = [list(groups)] if self.ahead is None else self.ahead.windows(self.metadata, groups, wanted)
         for window in windows:
             for batch in self.file.iter_batches(size, row_groups=window, columns=wanted, use_threads=False):
-                yield _with_variants(batch, self.parts) if self.parts else batch
+                yield with_variants(batch, self.parts) if self.parts else batch
 
     def _group(self, size: int, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield a row group. Its columns of vectors are decoded here."""
@@ -289,7 +182,7 @@ class _Opened:
             return
         start = 0
         for batch in self.file.iter_batches(size, row_groups=[group], columns=wanted, use_threads=False):
-            whole = _with_variants(batch, self.parts) if self.parts else batch
+            whole = with_variants(batch, self.parts) if self.parts else batch
             columns = {n: known[n].slice(start, len(batch)) if n in known else whole.column(n) for n in fields}
             yield pa.RecordBatch.from_arrays(
                 list(columns.values()), schema=pa.schema([fields[n].with_type(c.type) for n, c in columns.items()])
@@ -308,15 +201,6 @@ class _Opened:
 
 def _may_be_vectors(arrow: pa.DataType) -> bool:
     return bool(pa.types.is_list(arrow) and pa.types.is_floating(arrow.value_type))
-
-
-def _with_variants(batch: pa.RecordBatch, parts: Collection[str]) -> pa.RecordBatch:
-    """Return rows with VARIANTs of the parts that were read; VARIANT null without any."""
-    for i, found in enumerate(batch.schema):
-        if found.name in parts:
-            whole = reassembled(batch.column(i), arrow_type(VARIANT), absent=VARIANT_NULL)
-            batch = batch.set_column(i, found.with_type(whole.type), whole)
-    return batch
 
 
 @contextmanager
@@ -359,12 +243,8 @@ def _open(io: FileIO, request: ReadRequest) -> Iterator[_Opened]:
 def _source(io: FileIO, request: ReadRequest) -> tuple[pa.NativeFile, ChunksAhead | None]:
     """Open a file. The chunks of a large file on a remote storage are requested ahead."""
     source = io.open_input(request.path, request.size)
-    if io.requests_at_once < 2 or io.is_near or (size := source.size()) <= WHOLE:
-        return source, None
-    with source:
-        length = min(END, size)
-        ahead = ChunksAhead(io, request.path, size, source.read_at(length, size - length))
-    return ahead.source, ahead
+    ahead = None if io.requests_at_once < 2 or io.is_near else chunks_ahead(io, request.path, source)
+    return (source, None) if ahead is None else (ahead.source, ahead)
 
 
 def _with_other_types(source: pa.NativeFile, *, int96: bool, maps: bool) -> tuple[ReplacedFooterFile, bool]:
@@ -379,14 +259,6 @@ def _with_other_types(source: pa.NativeFile, *, int96: bool, maps: bool) -> tupl
     return ReplacedFooterFile(source, start, file_end(footer)), has_maps
 
 
-def _with_required_parts(rows: pa.Table) -> pa.Table:
-    for i, field in enumerate(rows.schema):
-        if has_required_parts(field.type):
-            chunks = [with_required_parts(c) for c in rows.column(i).chunks]
-            rows = rows.set_column(i, field, pa.chunked_array(chunks, field.type))
-    return rows
-
-
 def _batches(
     file: _Opened, request: ReadRequest, groups: list[int], sources: Sequence[str | None], most: int | None = None
 ) -> Iterator[pa.RecordBatch]:
@@ -395,20 +267,13 @@ def _batches(
     yield from file.batches(size, groups, names)
 
 
-def _leaf_indices(footer: pq.FileMetaData) -> dict[str, int]:
-    """Return the index of each column that is not nested, among the leaves."""
-    schema = footer.schema
-    paths = ((i, schema.column(i)) for i in range(footer.num_columns))
-    return {c.name: i for i, c in paths if c.path == c.name and c.max_repetition_level == 0}
-
-
 def _matching_groups(
     footer: pq.FileMetaData, found: pa.Schema, request: ReadRequest, sources: Sequence[str | None]
 ) -> list[int]:
     every = list(range(footer.num_row_groups))
     if request.predicate is None:
         return every
-    indices, fields = _leaf_indices(footer), {f.name: f for f in request.fields}
+    indices, fields = leaf_indices(footer), {f.name: f for f in request.fields}
     usable = {n: (indices[s], fields[n]) for n, s in _comparable(found, request, sources).items() if s in indices}
     parts = [p for p in conjuncts(request.predicate) if columns_of(p) <= usable.keys()]
 

@@ -31,7 +31,8 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import InternalError
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import MemoryOutput, OutputFile
-from paimon_core.formats.parquet.data_files import ParquetFileWriter, read_groups
+from paimon_core.formats.parquet.data_files import read_groups
+from paimon_core.formats.parquet.file_writer import ParquetFileWriter
 from paimon_core.formats.parquet.footer import (
     CHUNKS,
     MAGIC,

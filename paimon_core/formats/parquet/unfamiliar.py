@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
 from paimon_core.formats.parquet.footer import bytes_at, read_footer
-from paimon_core.formats.parquet.shapes import Shapes, look
 from paimon_core.formats.reading import read_errors
 from paimon_core.formats.writers import naming_writer
 from paimon_core.io.file_io import FileIO
+from paimon_core.lazy import ImportedOnCall
+
+if TYPE_CHECKING:
+    from paimon_core.formats.parquet.shapes import Shapes, look
+else:
+    Shapes = ImportedOnCall("paimon_core.formats.parquet.shapes", "Shapes")
+    look = ImportedOnCall("paimon_core.formats.parquet.shapes", "look")
 
 # Codecs by their numbers in Parquet: none, Snappy, GZIP, Brotli, Hadoop's LZ4, Zstandard, raw LZ4.
 _CODECS = frozenset((0, 1, 2, 4, 5, 6, 7))

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from paimon_core.lazy import regex
 
 _SEPARATORS = regex(r"[.\-_]")
-KEY_STORES = "hadoop.security.credential.provider.path"
 
 
 def plain(name: str) -> str:

@@ -16,15 +16,10 @@ from typing import Any
 
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
-from paimon_core.io.objects.names import KEY_STORES, NEEDLESS, ONLY, REFUSED, USED, plain, refusal
+from paimon_core.io.objects.names import NEEDLESS, ONLY, REFUSED, USED, plain, refusal
+from paimon_core.io.schemes import KEY_STORES, PREFIXES
 from paimon_core.lazy import regex
 
-PREFIXES = {
-    "s3": ("fs.s3a.", "s3a.", "fs.s3n.", "fs.s3.", "s3."),
-    "oss": ("fs.oss.", "oss."),
-    "gcs": ("fs.gs.", "gs."),
-    "azure": ("fs.azure.", "azure."),
-}
 _PASSTHROUGH = "fsspec."
 _TIME = regex(r"([0-9]{1,15})(ns|us|ms|s|m|h|d)?")
 _NANOS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}

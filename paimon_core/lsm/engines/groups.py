@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +12,14 @@ from numpy.typing import NDArray
 from paimon_core import compute as pc
 from paimon_core.arrow.columns import fixed_array, taken
 from paimon_core.arrow.types import VALUE_KIND
-from paimon_core.lsm.functions.steps import Groups, Steps
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.lsm.rows import KeyedRows, is_retract, row_kinds
+
+if TYPE_CHECKING:
+    from paimon_core.lsm.functions.steps import Groups, Steps
+else:
+    Groups = ImportedOnCall("paimon_core.lsm.functions.steps", "Groups")
+    Steps = ImportedOnCall("paimon_core.lsm.functions.steps", "Steps")
 
 
 def steps_of(rows: KeyedRows) -> Steps:

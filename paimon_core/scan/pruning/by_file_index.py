@@ -12,7 +12,6 @@ from paimon_core.options import FILE_INDEX_READ
 from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.paths import data_file_path
 from paimon_core.spec.schema import TableSchema
-from paimon_core.store.indexes.file_indexes import has_file_index
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from paimon_core.indexes.file_index.options import indexed_names, indexed_values, value_name
     from paimon_core.indexes.file_index.registry import decode_index, index_types
     from paimon_core.indexes.matching_rows import IndexedColumn, matching_rows
-    from paimon_core.store.indexes.file_indexes import read_file_index
+    from paimon_core.store.indexes.file_indexes import has_file_index, read_file_index
 else:
     indexed_names = ImportedOnCall("paimon_core.indexes.file_index.options", "indexed_names")
     indexed_values = ImportedOnCall("paimon_core.indexes.file_index.options", "indexed_values")
@@ -31,6 +30,7 @@ else:
     read_file_index = ImportedOnCall("paimon_core.store.indexes.file_indexes", "read_file_index")
     IndexedColumn = ImportedOnCall("paimon_core.indexes.matching_rows", "IndexedColumn")
     matching_rows = ImportedOnCall("paimon_core.indexes.matching_rows", "matching_rows")
+    has_file_index = ImportedOnCall("paimon_core.store.indexes.file_indexes", "has_file_index")
 
 _MOST_ROWS = 2**31 - 1
 
@@ -39,6 +39,8 @@ def is_worth_reading(store: TableStore, file: DataFileMeta, predicate: Predicate
     """Return whether it pays to read a file's index for a predicate.
 
     A `.index` file is opened only for columns that the options name."""
+    if file.embedded_file_index is None and not file.extra_files:
+        return False  # as most files: other modules need not be imported
     if not store.options[FILE_INDEX_READ] or not has_file_index(file) or file.row_count > _MOST_ROWS:
         return False
     return file.embedded_file_index is not None or bool(columns(predicate) & indexed_names(store.options))

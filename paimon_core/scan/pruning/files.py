@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from decimal import InvalidOperation
 from itertools import product
 from math import prod
@@ -21,7 +20,6 @@ from paimon_core.lazy import ImportedOnCall, cached_property
 from paimon_core.manifests.entries import EntryColumns, Rows
 from paimon_core.options import FILE_INDEXES
 from paimon_core.scan.pruning.by_file_index import is_worth_reading, rows_by_index
-from paimon_core.scan.pruning.entries import Range, prune_entries, ranges
 from paimon_core.scan.pruning.file_stats import FileStats
 from paimon_core.spec.binary_row import encode_body
 from paimon_core.spec.hashing.murmur import bucket_of, murmur3_row
@@ -36,13 +34,19 @@ from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from paimon_core.indexes.file_index.cursor import Rows as Positions
     from paimon_core.indexes.file_index.options import indexed_values
     from paimon_core.indexes.global_index.grouped_rows import RowIds, encode_row_ids
+    from paimon_core.scan.pruning.entries import Range, prune_entries, ranges
 else:
     indexed_values = ImportedOnCall("paimon_core.indexes.file_index.options", "indexed_values")
     RowIds = ImportedOnCall("paimon_core.indexes.global_index.grouped_rows", "RowIds")
     encode_row_ids = ImportedOnCall("paimon_core.indexes.global_index.grouped_rows", "encode_row_ids")
+    ranges = ImportedOnCall("paimon_core.scan.pruning.entries", "ranges")
+    prune_entries = ImportedOnCall("paimon_core.scan.pruning.entries", "prune_entries")
+    ThreadPoolExecutor = ImportedOnCall("concurrent.futures", "ThreadPoolExecutor")
 
 _MOST_COMBINATIONS = 1000
 _FEW = 2  # rows are read one by one if at most one half of them is kept

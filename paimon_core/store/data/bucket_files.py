@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial
@@ -40,8 +38,7 @@ from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.formats.registry import format_name, format_of_file
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
-from paimon_core.io.side_by_side import in_background
-from paimon_core.lazy import ImportedOnCall
+from paimon_core.lazy import ImportedOnCall, logger
 from paimon_core.lsm.engines.registry import merge_engine
 from paimon_core.lsm.merge import MergeSpec, merge_runs
 from paimon_core.lsm.runs import SortedRun, in_key_order, run_age, written
@@ -68,11 +65,14 @@ from paimon_core.store.partitions import partition_value
 from paimon_core.store.table_store import TableStore
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from paimon_core.arrow.schema_evolution import Evolution
     from paimon_core.indexes.deletion_vector import Positions
     from paimon_core.indexes.file_index.cursor import Rows
     from paimon_core.io.ahead import FilesAhead
     from paimon_core.io.local_copies import LocalCopies
+    from paimon_core.io.threads import in_background
     from paimon_core.lsm.compaction import level_runs
     from paimon_core.lsm.record_expiry import RecordExpiry
     from paimon_core.store.data.time_units import with_stored_times
@@ -83,8 +83,10 @@ else:
     with_stored_times = ImportedOnCall("paimon_core.store.data.time_units", "with_stored_times")
     fields_of_file = ImportedOnCall("paimon_core.store.file_fields", "fields_of_file")
     level_runs = ImportedOnCall("paimon_core.lsm.compaction", "level_runs")
+    ThreadPoolExecutor = ImportedOnCall("concurrent.futures", "ThreadPoolExecutor")
+    in_background = ImportedOnCall("paimon_core.io.threads", "in_background")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
 _LARGE = 2**22  # bytes of a section that is read by threads: less, and a few keys, is read before they start
 
 

@@ -24,7 +24,7 @@ from paimon_core.spec.manifest import DataFileMeta
 from paimon_core.spec.row_ranges import RowRange, is_blob, row_ranges
 from paimon_core.spec.split import DeletionFile
 from paimon_core.spec.types import DataField
-from paimon_core.store.blob.columns import blob_column
+from paimon_core.store.blob.row_ranges import blob_column
 from paimon_core.store.data.bucket_files import BucketFiles, numbered
 from paimon_core.store.data.vector_parts import Piece, pieces_of
 from paimon_core.store.file_fields import fields_of_file

@@ -47,6 +47,8 @@ def check_data_files(store: TableStore, manifest: str, entries: EntryColumns) ->
     Raises `CorruptFileError` for a path that writers do not use, `NotAllowedError` for a folder that the table must not
     use."""
     paths = entries.external_paths
+    if paths.null_count == len(paths):
+        return
     rows = np.flatnonzero(fixed_values(pc.binary_length(paths), np.int32))
     if not rows.size:
         return

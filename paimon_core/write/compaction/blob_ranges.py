@@ -20,7 +20,8 @@ from paimon_core.options import BLOB_COMPACTION, BLOB_TARGET_FILE_SIZE
 from paimon_core.spec.manifest import DataFileMeta, FileSource
 from paimon_core.spec.row_ranges import RowRange, first_row, is_blob
 from paimon_core.spec.types import DataField
-from paimon_core.store.blob.columns import blob_file_fields, newest_values
+from paimon_core.store.blob.columns import blob_file_fields
+from paimon_core.store.blob.row_ranges import newest_values
 from paimon_core.store.data.evolved_files import holds
 from paimon_core.store.table_store import TableStore
 from paimon_core.write.files.blob_files import BlobColumnWriter

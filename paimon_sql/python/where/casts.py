@@ -8,17 +8,22 @@ from __future__ import annotations
 from collections.abc import Set
 from datetime import tzinfo
 from decimal import Decimal
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 
 from paimon_core import compute as pc
-from paimon_core.arrow.casts import cast_column
 from paimon_core.arrow.types import arrow_type
 from paimon_core.errors import InvalidDataError, UnsupportedFeatureError
+from paimon_core.lazy import ImportedOnCall
 from paimon_core.spec.kinds import FLOATS, INTEGERS, MOMENTS, NUMBERS, TEXTS, KindColumn
 from paimon_core.spec.types import DataType, DecimalType, Kind
 from paimon_core.time_zones import epoch_moment, wall_moment
+
+if TYPE_CHECKING:
+    from paimon_core.arrow.casts import cast_column
+else:
+    cast_column = ImportedOnCall("paimon_core.arrow.casts", "cast_column")
 
 _INTEGER, _NUMBER = r"^[+-]?[0-9]+$", r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _FLOAT = rf"(?i)({_NUMBER[:-1]}[fd]?$)|^[+-]?(infinity|inf|nan)$"

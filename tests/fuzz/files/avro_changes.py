@@ -11,8 +11,9 @@ from random import Random
 
 import fastavro
 
-from paimon_core.formats.avro.codecs import CODECS, compress, decompress
+from paimon_core.formats.avro.codecs import CODECS, decompress
 from paimon_core.formats.avro.container import MAGIC, SYNC_SIZE
+from paimon_core.formats.avro.packing import compress
 from paimon_core.spec.encodings.varints import encode_varint, unzigzag, varint_at, zigzag
 from tests.fuzz.files.bytes_changes import ANY, hostile_number
 from tests.fuzz.files.json_changes import JSON

@@ -14,7 +14,8 @@ from paimon_core.arrow.types import arrow_field, arrow_schema, key_value_fields
 from paimon_core.errors import InvalidDataError
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.data_files import ParquetFormat
+from paimon_core.formats.parquet.file_writer import ParquetFileWriter
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import BIGINT, INT, STRING, CollectionType, DataField, DataType, Kind, MapType, RowType

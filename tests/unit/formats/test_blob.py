@@ -17,7 +17,7 @@ from paimon_core.formats.blob import BlobFile, BlobFileWriter
 from paimon_core.io.local import LocalFileIO
 from paimon_core.spec.row_ranges import row_ranges
 from paimon_core.spec.types import DataField, DataType, Kind
-from paimon_core.store.blob.columns import blob_column
+from paimon_core.store.blob.row_ranges import blob_column
 from tests.support.examples import examples
 from tests.support.tables import data_file, new_store
 

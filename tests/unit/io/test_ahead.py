@@ -10,7 +10,7 @@ import pytest
 from pyarrow import NativeFile
 
 from paimon_core.io import ahead
-from paimon_core.io import side_by_side as side_by_side_module
+from paimon_core.io import threads as threads_module
 from paimon_core.io.ahead import FilesAhead
 from paimon_core.io.file_io import storage_error
 from tests.support.counted_requests import CountingIO
@@ -104,7 +104,7 @@ def test_an_interrupt_leaves_a_reader_that_works(tmp_path: Path, monkeypatch: py
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(side_by_side_module, "wait", interrupt)
+        patched.setattr(threads_module, "wait", interrupt)
         with pytest.raises(KeyboardInterrupt):
             content(reader, files[0][0])
     assert [content(reader, path) for path, _ in files] == [bytes([n]) * n for n in (1, 2, 3)]

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from paimon_core.io.side_by_side import in_background
+from paimon_core.io.threads import in_background
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody")
 

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from paimon_core.errors import CorruptFileError
-from paimon_core.formats.avro.codecs import InflatedError, compress, decompress, most_content
+from paimon_core.formats.avro.codecs import InflatedError, decompress, most_content
 from paimon_core.formats.avro.container import SYNC_SIZE, ContainerReader, block_header
+from paimon_core.formats.avro.packing import compress
 from paimon_core.manifests.record_files import decode_columns, decode_file, encode_columns
 from paimon_core.spec.manifest import ENTRY_VERSION, LIST_VERSION, MANIFEST_ENTRY, MANIFEST_FILE_META
 from tests.support.bombs import PACKED, PIECE, avro_bomb, with_little_memory

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from paimon_core.errors import UnfamiliarFormError, UnsupportedFeatureError
 from paimon_core.formats.avro.records import write_records
+from paimon_core.manifests import entries as entries_module
 from paimon_core.manifests.entries import DecodedEntries, EntryColumns, decode_entries, live_rows
 from paimon_core.manifests.record_files import decode_file
 from paimon_core.spec.binary_row import encode_row
@@ -23,6 +25,15 @@ from tests.support.examples import examples
 from tests.support.golden import GOLDEN
 from tests.support.golden_files import manifests
 from tests.support.manifests import encode_manifest
+
+
+@pytest.fixture(scope="module", autouse=True, params=[0, 2**30], ids=["by-columns", "one-by-one"])
+def most_decoded_bytes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small manifests are decoded one by one, others by columns: both give the same."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(entries_module, "_FEW", request.param)
+        yield
+
 
 AVRO = [f for f in sorted(GOLDEN.glob("**/manifest/manifest-*")) if not f.name.startswith("manifest-list")]
 longs = st.integers(-(2**63), 2**63 - 1)

@@ -57,8 +57,18 @@ UNUSED = (
     "pyarrow.orc",
     "xml.etree.ElementTree",
     "importlib.metadata",
+    "fastavro",
+    "lzma",
+    "backports.zstd",
+    "paimon_core.commit.publish",
+    "paimon_core.formats.blob",
+    "paimon_core.formats.avro.field_offsets",
+    "paimon_core.formats.parquet.file_writer",
+    "paimon_core.io.objects.settings",
+    "paimon_sql.catalog.privileges.catalog",
+    "paimon_sql.catalog.view",
 )
-MOST_MODULES = 235  # of this project: each takes up to a millisecond
+MOST_MODULES = 191  # of this project: each takes up to a millisecond
 WRITING = (
     "paimon_core.commit.commit",
     "paimon_core.maintenance",

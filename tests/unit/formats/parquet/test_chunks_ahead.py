@@ -15,7 +15,7 @@ import pytest
 
 from paimon_core.errors import StorageError
 from paimon_core.formats.file_format import ReadRequest
-from paimon_core.formats.parquet import chunks_ahead, data_files
+from paimon_core.formats.parquet import chunks_ahead
 from paimon_core.formats.parquet.chunks_ahead import ChunksAhead
 from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.io.delegating import DelegatingFileIO
@@ -55,8 +55,7 @@ class Remote(DelegatingFileIO):
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, pa.Table]]:
-    monkeypatch.setattr(data_files, "WHOLE", 1000)
-    monkeypatch.setattr(data_files, "END", 2**16)
+    monkeypatch.setattr(chunks_ahead, "END", 2**16)
     monkeypatch.setattr(chunks_ahead, "WHOLE", 3000)
     monkeypatch.setattr(chunks_ahead, "_GAP", 0)
     dice = np.random.default_rng(0)

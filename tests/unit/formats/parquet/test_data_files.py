@@ -22,7 +22,8 @@ from paimon_core.errors import CorruptFileError, InvalidOptionError, Unsupported
 from paimon_core.expressions.predicate import And, Compare, In
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.data_files import ParquetFormat
+from paimon_core.formats.parquet.file_writer import ParquetFileWriter
 from paimon_core.formats.parquet.footer import read_footer
 from paimon_core.formats.parquet.int96 import int96_as_bytes
 from paimon_core.formats.parquet.thrift import checked_structure

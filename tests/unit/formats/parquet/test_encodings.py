@@ -10,8 +10,9 @@ import pytest
 from paimon_core.arrow.types import arrow_schema
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.data_files import ParquetFormat
 from paimon_core.formats.parquet.encodings import column_encodings
+from paimon_core.formats.parquet.file_writer import ParquetFileWriter
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
 from paimon_core.spec.types import DataField, parse_type

@@ -15,7 +15,8 @@ from paimon_core.arrow.int96 import stored
 from paimon_core.arrow.types import STORED_TIME, arrow_schema, arrow_type
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.data_files import ParquetFormat
+from paimon_core.formats.parquet.file_writer import ParquetFileWriter
 from paimon_core.formats.text.values import from_text
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions

@@ -18,7 +18,8 @@ from paimon_core.arrow.types import arrow_schema
 from paimon_core.errors import CorruptFileError, InvalidOptionError
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.data_files import ParquetFormat
+from paimon_core.formats.parquet.file_writer import ParquetFileWriter
 from paimon_core.formats.parquet.splice import replace_columns
 from paimon_core.formats.parquet.thrift import Fields, decode, encode
 from paimon_core.io.local import LocalFileIO

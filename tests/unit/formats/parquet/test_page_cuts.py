@@ -21,7 +21,8 @@ from paimon_core.expressions.predicate import And, Compare, In, Predicate
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.parquet import data_files, page_cuts
-from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.data_files import ParquetFormat
+from paimon_core.formats.parquet.file_writer import ParquetFileWriter
 from paimon_core.formats.parquet.footer import column_chunks, file_end, read_footer, row_groups
 from paimon_core.formats.parquet.page_checks import checked_footer
 from paimon_core.formats.parquet.page_cuts import pages_of_group

@@ -19,7 +19,8 @@ from paimon_core.errors import CorruptFileError, InternalError, PaimonError
 from paimon_core.formats.file_format import ReadRequest, WrittenFile
 from paimon_core.formats.output import OutputFile
 from paimon_core.formats.parquet import splice
-from paimon_core.formats.parquet.data_files import ParquetFileWriter, ParquetFormat
+from paimon_core.formats.parquet.data_files import ParquetFormat
+from paimon_core.formats.parquet.file_writer import ParquetFileWriter
 from paimon_core.formats.parquet.footer import column_chunks, read_footer, row_groups
 from paimon_core.formats.parquet.splice import replace_columns
 from paimon_core.io.file_io import FileIO

@@ -12,8 +12,9 @@ from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
 from paimon_core.io.hadoop import with_hadoop
 from paimon_core.io.load import load_file_io
 from paimon_core.io.objects import clients
-from paimon_core.io.objects.names import KEY_STORES, NEEDLESS, REFUSED, USED
-from paimon_core.io.objects.settings import PREFIXES, credentials, encryption, settings_of
+from paimon_core.io.objects.names import NEEDLESS, REFUSED, USED
+from paimon_core.io.objects.settings import credentials, encryption, settings_of
+from paimon_core.io.schemes import KEY_STORES, PREFIXES
 
 FULL = {
     "endpoint": "minio:9000",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from paimon_core.arrow.binary_row_fields import RowField
 from paimon_core.expressions.predicate import And, Compare, In, Predicate
 from paimon_core.expressions.prune import rank
+from paimon_core.manifests import entries as entries_module
 from paimon_core.manifests.entries import decode_entries
 from paimon_core.scan.pruning.entries import prune_entries, ranges
 from paimon_core.scan.pruning.files import FileFilter, keys_asked_for
@@ -42,6 +44,15 @@ from tests.support.data import make_store
 from tests.support.examples import examples
 from tests.support.manifests import encode_manifest
 from tests.support.tables import data_file
+
+
+@pytest.fixture(scope="module", autouse=True, params=[0, 2**30], ids=["by-columns", "one-by-one"])
+def most_decoded_bytes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small manifests are decoded one by one, others by columns: both give the same."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(entries_module, "_FEW", request.param)
+        yield
+
 
 MILLIS, MICROS = TimeType(Kind.TIMESTAMP, precision=3), TimeType(Kind.TIMESTAMP, precision=6)
 COLUMNS: dict[str, DataType] = {
