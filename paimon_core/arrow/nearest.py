@@ -6,7 +6,8 @@ A metric gives each vector a score, and the rows with the largest scores are the
     cosine          the cosine of the angle, 0 for a vector of zeros
     inner_product   the sum of the products
 
-Rows with NULL in place of a vector are left out. Source: Java's `VectorSearchMetric`.
+Elements are compared as FLOAT. A vector with NaN, infinity or NULL among them has the score NaN, and comes after all
+others. Rows with NULL in place of a vector are left out. Source: Java's `VectorSearchMetric`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ SEARCH_SCORE = "__paimon_search_score"
 METRICS = ("l2", "cosine", "inner_product")
 _BLOCK_BYTES = 2**18  # bytes of vectors that are compared at once: they stay in the processor's cache
 _MATRIX = 2**20  # scores that are computed at once for several vectors
+_TINY = np.finfo(np.float32).tiny
 Floats = NDArray[np.float32]
 
 
@@ -163,22 +165,37 @@ def _valid_vectors(column: pa.Array, name: str, length: int) -> tuple[NDArray[np
 def _blocks(values: NDArray[np.generic]) -> Iterator[Floats]:
     step = max(1, _BLOCK_BYTES // (4 * values.shape[1]))
     for start in range(0, len(values), step):
-        yield values[start : start + step].astype(np.float32, copy=False)
+        yield _as_floats(values[start : start + step])
+
+
+def _as_floats(values: NDArray[np.generic]) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values.astype(np.float32, copy=False)
 
 
 def scores_of(vectors: Floats, query: Floats, metric: str) -> Floats:
-    """Return the score of each vector."""
+    """Return the score of each vector. Where FLOAT is too small for a step, the step has double precision."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if metric == "l2":
-            apart = vectors - query
-            near: Floats = np.float32(1) / (np.float32(1) + np.einsum("ij,ij->i", apart, apart))
-            return near
-        products: Floats = vectors @ query
-        if metric == "inner_product":
-            return products
-        lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors)) * np.sqrt(query @ query)
-        cosines: Floats = np.divide(products, lengths, out=np.zeros_like(products), where=lengths != 0)
-        return cosines
+        found, is_right = _float_scores(vectors, query, metric)
+    rows = np.flatnonzero(~is_right)
+    if len(rows):
+        found[rows] = _score_matrix(vectors[rows], query[None, :].astype(np.float64), metric)[0]
+    return found
+
+
+def _float_scores(vectors: Floats, query: Floats, metric: str) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the score of each vector, and whether no step was out of the range of FLOAT."""
+    if metric == "l2":
+        apart = vectors - query
+        near: Floats = np.float32(1) / (np.float32(1) + np.vecdot(apart, apart))
+        return near, near > 0
+    products: Floats = vectors @ query
+    if metric == "inner_product":
+        return products, np.isfinite(products)
+    squares = np.vecdot(vectors, vectors)
+    lengths = np.sqrt(squares) * np.sqrt(query @ query)
+    cosines: Floats = np.divide(products, lengths, out=np.zeros_like(products), where=lengths != 0)
+    return cosines, (squares > _TINY) & (lengths > _TINY) & np.isfinite(lengths)
 
 
 def scores_of_distances(distances: Floats, metric: str) -> Floats:
@@ -250,7 +267,7 @@ class _NearestOfEach:
             self._compare(batch, values[start : start + step], rows[start : start + step])
 
     def _compare(self, batch: pa.RecordBatch, values: NDArray[np.generic], rows: NDArray[np.int64]) -> None:
-        scores = _score_matrix(values.astype(np.float64), self.vectors, self.query.metric)
+        scores = _score_matrix(_as_floats(values), self.vectors, self.query.metric)
         at = np.broadcast_to(np.arange(len(rows)) + self.kept.num_rows, scores.shape)
         scores, at = np.hstack([self.scores, scores]), np.hstack([self.rows, at])
         order = np.argsort(-scores, axis=1, kind="stable")[:, : self.query.limit]
@@ -269,17 +286,21 @@ class _NearestOfEach:
         return counts, rows.append_column(score, pa.array(self.scores.ravel(), pa.float32()))
 
 
-def _score_matrix(values: NDArray[np.float64], vectors: NDArray[np.float64], metric: str) -> Floats:
-    """Return the score of each value, a column, for each vector, a line."""
+def _score_matrix(floats: Floats, vectors: NDArray[np.float64], metric: str) -> Floats:
+    """Return the score of each value, a column, for each vector, a line; NaN for a value with an element that is not a
+    finite number.
+    """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        products = vectors @ values.T
+        values = floats.astype(np.float64)
+        products, squares = vectors @ values.T, np.einsum("ij,ij->i", values, values)[None, :]
         if metric == "inner_product":
-            return products.astype(np.float32)
-        lengths = np.einsum("ij,ij->i", vectors, vectors)[:, None], np.einsum("ij,ij->i", values, values)[None, :]
-        if metric == "l2":
-            apart = np.maximum(lengths[0] + lengths[1] - 2 * products, 0)
-            near: Floats = (1 / (1 + apart)).astype(np.float32)
-            return near
-        both = np.sqrt(lengths[0]) * np.sqrt(lengths[1])
-        cosines: Floats = np.divide(products, both, out=np.zeros_like(products), where=both != 0).astype(np.float32)
-        return cosines
+            found = products
+        elif metric == "l2":
+            apart = np.einsum("ij,ij->i", vectors, vectors)[:, None] + squares - 2 * products
+            found = 1 / (1 + np.maximum(apart, 0))
+        else:
+            both = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None] * np.sqrt(squares)
+            found = np.divide(products, both, out=np.zeros_like(products), where=both != 0)
+        scores: Floats = found.astype(np.float32)
+    scores[:, ~np.isfinite(squares[0])] = np.nan  # FLOATs have finite squares with double precision
+    return scores

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 else:
     ThreadPoolExecutor = ImportedOnCall("concurrent.futures", "ThreadPoolExecutor")
 
+Found = TypeVar("Found")
 _AHEAD = 4  # batches of a split that wait for their turn
 _PARTS, _LEAST_PART = 4, 2**21  # parts of a scan for each thread, and bytes of a part: a thread starts at once
 _POLL_SECONDS = 0.1
@@ -137,9 +138,7 @@ def in_order(
     """Yield the batches of splits in their order. Up to `threads` splits are read ahead, each by a few batches. With
     `collected`, all splits are read ahead completely, because the caller keeps all rows in memory anyway.
     """
-    spare = threads // max(1, len(splits))
-    if spare > 1:
-        reader = replace(reader, store=replace(reader.store, threads=spare))
+    reader = _with_spare_threads(reader, splits, threads)
     if threads < 2 or len(splits) < 2:
         for split in splits:
             yield from reader.batches(split)
@@ -161,6 +160,39 @@ def in_order(
     finally:
         stop.set()
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def of_each(
+    reader: RowReader,
+    splits: Sequence[DataSplit],
+    threads: int,
+    work: Callable[[Iterator[pa.RecordBatch]], Found],
+) -> list[Found]:
+    """Return the results of a function of the batches of each split, in the order of the splits.
+
+    The thread that reads a split calls the function, so that no batch waits. The first error stops all threads.
+    """
+    reader = _with_spare_threads(reader, splits, threads)
+    stop = threading.Event()
+
+    def until_stopped(split: DataSplit) -> Iterator[pa.RecordBatch]:
+        for batch in reader.batches(split):
+            if stop.is_set():
+                return
+            yield batch
+
+    pool = ThreadPoolExecutor(max(1, min(threads, len(splits))), thread_name_prefix="scan")
+    try:
+        return list(pool.map(lambda split: work(until_stopped(split)), splits))
+    finally:
+        stop.set()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _with_spare_threads(reader: RowReader, splits: Sequence[DataSplit], threads: int) -> RowReader:
+    """Return the reader, which reads a file by several threads if there are fewer splits than threads."""
+    spare = threads // max(1, len(splits))
+    return replace(reader, store=replace(reader.store, threads=spare)) if spare > 1 else reader
 
 
 class _Feed:

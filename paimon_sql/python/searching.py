@@ -19,12 +19,11 @@ from paimon_core.errors import ColumnNotFoundError, InvalidOptionError, reason
 from paimon_core.indexes.full_text import TextQuery
 from paimon_core.scan.index_search import splits_with, with_scores
 from paimon_core.scan.plan import Plan
-from paimon_core.scan.splits import spread
 from paimon_core.scan.text_search import check_has_ids, probe_ids, rest_ids, route_search
 from paimon_core.scan.vector_search import indexed_search, search_file
 from paimon_core.spec.split import DataSplit
 from paimon_core.spec.types import DataField
-from paimon_sql.python.reading import RowReader, in_order
+from paimon_sql.python.reading import RowReader, divided, of_each
 from paimon_sql.python.scan import TableScan, scan_fields
 
 
@@ -66,7 +65,14 @@ def _searched(scan: TableScan, column: str) -> DataField:
 
 def compared_rows(scan: TableScan, query: VectorQuery, asked: Sequence[str]) -> pa.Table:
     """Return the requested columns of the nearest rows of a scan. The scan must also have the column of the vectors."""
-    return nearest(scan.to_batches(), query, scan.schema).select([*asked, SEARCH_SCORE])
+    return _nearest_of(scan._plan.splits, scan._reader, query).select([*asked, SEARCH_SCORE])
+
+
+def _nearest_of(splits: Sequence[DataSplit], reader: RowReader, query: VectorQuery) -> pa.Table:
+    """Return the nearest rows of splits. Each thread compares the vectors that it reads."""
+    threads, empty = pa.cpu_count(), nearest((), query, reader.schema)
+    parts = of_each(reader, divided(splits, threads), threads, lambda rows: nearest(rows, query, reader.schema))
+    return merged([empty, *parts], query.limit)
 
 
 def indexed_rows(
@@ -74,9 +80,7 @@ def indexed_rows(
 ) -> pa.Table:
     """Return the requested columns of the nearest rows of a scan. Use indexes for the rows that they cover."""
     found = indexed_search(scan.table.store, plan, query)
-    splits = list(spread(found.rest, pa.cpu_count()))
-    compared = nearest(in_order(reader, splits, pa.cpu_count()), found.query, scan.schema)
-    compared = compared.select([*asked, SEARCH_SCORE])
+    compared = _nearest_of(found.rest, reader, found.query).select([*asked, SEARCH_SCORE])
     if not found.probes:
         return compared
 

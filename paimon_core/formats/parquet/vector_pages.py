@@ -57,15 +57,10 @@ def vectors_of(
     try:
         with checked_structure():
             check_chunk(near.source, chunk)
-            pages = _pages(near, chunk, verifies=verifies)
-            form = chunk.values // rows, leaf.max_definition_level, _TYPES[chunk.kind]
-            parts = [_floats(body, count, *form) for body, count in pages]
+            length = chunk.values // rows
+            values = _values(near, chunk, (length, leaf.max_definition_level, _TYPES[chunk.kind]), verifies=verifies)
     except (ValueError, pa.ArrowException):
         return None  # the native reader raises the error
-    values = np.concatenate(parts) if parts else None
-    if values is None or len(values) != chunk.values:
-        return None
-    length = chunk.values // rows
     offsets = pa.py_buffer(np.arange(0, chunk.values + 1, length, dtype=np.int32))
     items = pa.Array.from_buffers(_ARROW[chunk.kind], len(values), [None, pa.py_buffer(values)])
     return pa.Array.from_buffers(pa.list_(pa.field("element", items.type)), rows, [None, offsets], children=[items])
@@ -76,18 +71,38 @@ def _is_list(leaf: pq.ColumnSchema, chunk: Chunk) -> bool:
     return bool(levels and chunk.kind in _TYPES and chunk.codec in _CODECS)
 
 
+def _values(
+    near: CheckedFooter, chunk: Chunk, form: tuple[int, int, _Kind], *, verifies: bool
+) -> NDArray[np.floating[Any]]:
+    """Return the elements of all vectors of a chunk. Raises `ValueError`."""
+    *_, kind = form
+    if chunk.values * kind.itemsize > chunk.unpacked:
+        raise ValueError("another number of values")
+    values, filled = np.empty(chunk.values, dtype=kind), 0
+    for body, count in _pages(near, chunk, verifies=verifies):
+        if not 0 <= count <= len(values) - filled:
+            raise ValueError("another number of values")
+        values[filled : filled + count] = _floats(body, count, *form)
+        filled += count
+    if filled < len(values):
+        raise ValueError("another number of values")
+    return values
+
+
 def _pages(near: CheckedFooter, chunk: Chunk, *, verifies: bool) -> Iterator[tuple[memoryview, int]]:
-    """Yield the content of each page, and its number of values. Raises `ValueError` for other pages."""
-    data, at = bytes_at(near.source, chunk.start, chunk.packed), 0
-    while at < len(data):
-        header, size = _header(data, at)
+    """Yield the content of each page, and its number of values. Raises `ValueError` for other pages.
+
+    Pages are read one by one: memory of this size is used again, and stays in the processor's cache."""
+    at, end = chunk.start, chunk.start + chunk.packed
+    while at < end:
+        header, size = _header(near.source, at, end)
         at += size
         packed, unpacked = header[_PACKED][1], header[_UNPACKED][1]
         page: Fields = header[_DATA][1]
         encodings = tuple(page[n][1] for n in (_ENCODING, _DEFINITIONS, _REPETITIONS))
-        if header[_KIND][1] != _DATA_PAGE or encodings != (_PLAIN, _RLE, _RLE) or not 0 <= packed <= len(data) - at:
+        if header[_KIND][1] != _DATA_PAGE or encodings != (_PLAIN, _RLE, _RLE) or not 0 <= packed <= end - at:
             raise ValueError("another page")
-        body = memoryview(data)[at : at + packed]
+        body = memoryview(bytes_at(near.source, at, packed))
         if verifies and _CHECKSUM in header and zlib.crc32(body) != header[_CHECKSUM][1] & 0xFFFFFFFF:
             raise ValueError("damage")
         if (codec := _CODECS[chunk.codec]) is not None:
@@ -96,11 +111,11 @@ def _pages(near: CheckedFooter, chunk: Chunk, *, verifies: bool) -> Iterator[tup
         at += packed
 
 
-def _header(data: bytes, at: int) -> tuple[Fields, int]:
+def _header(source: pa.NativeFile, at: int, end: int) -> tuple[Fields, int]:
     try:
-        return decode_at(data[at : at + _HEADER], _WANTED)
+        return decode_at(bytes_at(source, at, min(_HEADER, end - at)), _WANTED)
     except ValueError:
-        return decode_at(data[at : at + 64 * _HEADER], _WANTED)
+        return decode_at(bytes_at(source, at, min(64 * _HEADER, end - at)), _WANTED)
 
 
 def _floats(body: memoryview, count: int, length: int, most: int, kind: _Kind) -> NDArray[np.floating[Any]]:

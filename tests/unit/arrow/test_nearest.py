@@ -158,6 +158,37 @@ def test_the_nearest_rows_of_each_vector(metric: str, limit: int, monkeypatch: p
     assert counts.tolist() == [] and found.num_rows == 0
 
 
+ODD = [[math.nan, 1.0], [math.inf, 0.0], [-math.inf, math.inf], [None, 1.0], [1e300, 0.0]]  # not finite as FLOAT
+LARGE = [[3e38, 3e38], [-1e30, 1e30], [1e-30, 0.0], [1.0, 2.0], [0.0, 0.0], [1e20, -1e20]]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("target", [(1.0, 2.0), (10.0, -10.0), (1e-30, 1e-30), (1e30, 1e30), (0.0, 0.0)])
+def test_one_rule_for_elements_that_are_not_finite_and_for_large_ones(metric: str, target: tuple[float, float]) -> None:
+    """A search for one vector and a search for several give the same scores and rows: NaN is last."""
+    schema = pa.schema([("k", pa.int64()), ("v", pa.list_(pa.float64()))])
+    rows = [{"k": k, "v": v} for k, v in enumerate([*ODD, *LARGE])]
+    batches = pa.Table.from_pylist(rows, schema).to_batches(max_chunksize=4)
+    query = VectorQuery("v", target, len(rows), metric)
+    alone = nearest(batches, query, schema)
+    counts, of_each = nearest_of_each(batches, query, np.array([target, target], np.float32), schema)
+    assert counts.tolist() == [len(rows)] * 2
+    scores = alone.column(SEARCH_SCORE).to_pylist()
+    assert alone.column("k").to_pylist()[-len(ODD) :] == list(range(len(ODD)))
+    assert [math.isnan(s) for s in scores] == [False] * len(LARGE) + [True] * len(ODD)
+    with np.errstate(over="ignore"):
+        narrow, aim = np.array(LARGE, np.float32).tolist(), np.array(target, np.float32).tolist()
+        expected = [float(np.float32(score(metric, v, aim))) for v in narrow]
+    by_row = dict(zip(alone.column("k").to_pylist(), scores, strict=True))
+    assert [by_row[len(ODD) + i] for i in range(len(LARGE))] == pytest.approx(expected, rel=1e-5, abs=1e-6)
+    for start in (0, len(rows)):
+        part = of_each.slice(start, len(rows))
+        assert sorted(part.column("k").to_pylist()[: len(LARGE)]) == list(range(len(ODD), len(rows)))
+        assert part.column("k").to_pylist()[len(LARGE) :] == list(range(len(ODD)))
+        found = dict(zip(part.column("k").to_pylist(), part.column(SEARCH_SCORE).to_pylist(), strict=True))
+        assert found == pytest.approx(by_row, rel=1e-5, abs=1e-6, nan_ok=True)
+
+
 def test_vectors_of_other_lengths_and_without_values_in_searches_for_several() -> None:
     schema = pa.schema([("v", pa.list_(pa.float32()))])
     asked, vectors = VectorQuery("v", (0.0, 0.0), 2), np.zeros((3, 2), np.float32)

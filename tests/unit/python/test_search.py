@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from paimon_core.arrow.nearest import metric_of
-from paimon_core.errors import ColumnNotFoundError, InvalidOptionError
+from paimon_core.errors import ColumnNotFoundError, DataFileMissingError, InvalidOptionError
 from paimon_sql import open_catalog
 from paimon_sql.python.table import PaimonTable
 
@@ -48,6 +48,22 @@ def test_the_nearest_rows_come_first(table: PaimonTable) -> None:
     assert found(rows) == [7, 6, 8]
     assert rows.column(SCORE).to_pylist() == pytest.approx([1 / (1 + d * d) for d in (0.25, 0.75, 1.25)])
     assert found(table.search("v", np.array([6.75, 0]), k=100)) == [7, 6, 8, 5, 9, 4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_find_the_first_of_equal_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """Each thread searches the files that it reads. A file that is missing ends the search."""
+    small = {"source.split.target-size": "1b", "source.split.open-file-cost": "1b"}
+    table = open_catalog(str(tmp_path)).create_table("default.t", SCHEMA, options=VECTORS | small)
+    for k in range(8):
+        table.append([{"k": 10 * k + i, "v": [i, 0]} for i in range(3)])
+    assert len(table.scan().plan()) == 8
+    monkeypatch.setattr("pyarrow.cpu_count", lambda: threads)
+    assert found(table.search("v", [0, 0], k=5)) == [0, 10, 20, 30, 40]
+    assert found(table.search("v", [1, 0], k=10)) == [1, 11, 21, 31, 41, 51, 61, 71, 0, 2]
+    list(Path(table.location).rglob("*.parquet"))[4].unlink()
+    with pytest.raises(DataFileMissingError):
+        table.search("v", [0, 0], k=5)
 
 
 def test_conditions_come_before_the_search(table: PaimonTable) -> None:

@@ -80,6 +80,16 @@ def test_vectors(tmp_path: Path, codec: str, length: int) -> None:
     assert set(decoded(path)) == {codec != "gzip"}
 
 
+def test_pages_are_read_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, sizes, bytes_at = tmp_path / "v.parquet", list[int](), vector_pages.bytes_at
+    pq.write_table(table(3000, 100), path, compression="none", data_page_size=2**14, **PLAIN)
+    monkeypatch.setattr(
+        vector_pages, "bytes_at", lambda source, at, length: sizes.append(length) or bytes_at(source, at, length)
+    )
+    assert decoded(path, "v") == [True]
+    assert 3000 * 100 * 4 < sum(sizes) < path.stat().st_size and max(sizes) < 2**20
+
+
 def test_what_our_writer_makes(tmp_path: Path) -> None:
     path, rows = tmp_path / "v.parquet", table(5000, 128)
     writer = ParquetFormat().open_writer(LocalFileIO(), str(path), FIELDS, TableOptions({}))
