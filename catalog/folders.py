@@ -45,7 +45,7 @@ class Listed:
 
     @classmethod
     def below(cls, io: FileIO, folder: str) -> Listed:
-        """List a folder. Its own path is the last of `folders`, behind all folders in it."""
+        """List a folder. The folder's own path is the last of `folders`, after all its subfolders."""
         files = io.files_below(folder)
         if files is not None:
             return cls(io, files, [])

@@ -182,8 +182,8 @@ class Table:
         *,
         is_read: bool = True,
     ) -> Plan:
-        """Plan a read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`. Advice does
-        not count the filters of plans that are only shown (`is_read`).
+        """Plan a read of a version, or of the changes up to it; see `plan_with_fallback`, `plan_increment`. Without
+        `is_read`, the plan is only shown, and advice does not count its filters.
         """
         with span("plan", table=self.name) as recorded, files_of(self.store):
             if isinstance(version, Increment):

@@ -109,14 +109,17 @@ def epoch_millis(argument: str, text: str, zone: tzinfo | None) -> int:
         ) from e
 
 
-def time_to_live(argument: str, text: str | None) -> timedelta | None:
-    """Return a duration such as `1 d` or `12 hours`; None if it is not given. Raises `InvalidOptionError`."""
+def time_to_live(text: str | None) -> timedelta | None:
+    """Return the argument `time_retained`, a duration such as `1 d` or `12 hours`; None if it is not given.
+
+    Raises `InvalidOptionError`.
+    """
     if text is None:
         return None
     try:
         return timedelta(milliseconds=duration(text))
     except (ValueError, OverflowError) as e:
-        raise InvalidOptionError(f"{argument} cannot be {text!r}: use a duration such as '1 d' or '12 h'.") from e
+        raise InvalidOptionError(f"time_retained cannot be {text!r}: use a duration such as '1 d' or '12 h'.") from e
 
 
 def column_named(name: str, columns: Mapping[str, _T], *, case_sensitive: bool) -> _T | None:

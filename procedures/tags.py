@@ -23,7 +23,7 @@ def create_tag(
     `time_retained` (`1 d`) limits how long the tag is kept. The result is true.
     """
     target = context.load_table(table)
-    retained = time_to_live("time_retained", time_retained)
+    retained = time_to_live(time_retained)
     target.versions.create_tag(tag, core.taggable_snapshot(target.store, snapshot), retained)
     return [(True,)]
 
@@ -38,7 +38,7 @@ def create_tag_from_timestamp(
     """
     target = context.load_table(table)
     found = _first_since(target, timestamp)
-    target.versions.create_tag(tag, found, time_to_live("time_retained", time_retained))
+    target.versions.create_tag(tag, found, time_to_live(time_retained))
     return [(tag, found.id, found.time_millis, "null" if found.watermark is None else str(found.watermark))]
 
 
@@ -56,7 +56,7 @@ def replace_tag(
     The result is true. With `dry_run` nothing changes: the result has the files and bytes that would be deleted.
     """
     target = context.load_table(table)
-    retained = time_to_live("time_retained", time_retained)
+    retained = time_to_live(time_retained)
     found = core.taggable_snapshot(target.store, snapshot)
     if dry_run:
         return trial_rows("replace_tag", target.store, lambda trial: core.replace_tag(trial, tag, found, retained))

@@ -99,7 +99,7 @@ class JdbcDefinitions(Definitions[T]):
         rows.insert_definition(connection, key, self.kept, identifier, text)
 
     def _change(self, change: Callable[[Connection, str], Any], left: Identifier, text: str | None) -> Any:
-        """Make a change. Afterwards `left` has the definition `text`, or no definition for a `text` of None."""
+        """Make a change. Afterwards the name `left` has the definition `text`; with None, the name has disappeared."""
         return settle(partial(self.rows.write, change), lambda: self._text(left) == text)
 
     def _text(self, identifier: Identifier) -> str | None:

@@ -81,7 +81,9 @@ def oauth_token(address: str, form: Mapping[str, str]) -> str:
             retries=False,
         )
     except (urllib3.exceptions.HTTPError, ValueError) as error:
-        raise StorageError(f"No token from {address}: it cannot be reached ({type(error).__name__}).") from None
+        raise StorageError(
+            f"No token from {address}: it cannot be reached ({type(error).__name__}). Check the address."
+        ) from None
     if status != 200:
         raise StorageError(
             f"No token from {address}: it answered with status {status}. Check the address and the access keys."

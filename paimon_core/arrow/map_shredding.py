@@ -108,7 +108,9 @@ class MapShredder:
         return column
 
     def _move(self, row: Numbers, column: Numbers, others: NDArray[np.bool_]) -> None:
-        """Give the free columns of a row to its values in taken columns, and put the rest into the overflow."""
+        """Move values from columns that other keys have taken to free columns of their rows; put the rest into the
+        overflow.
+        """
         crowded, at = np.unique(row[others], return_inverse=True)
         taken = np.zeros((len(crowded), self._columns), dtype=np.bool_)
         index = np.searchsorted(crowded, row)

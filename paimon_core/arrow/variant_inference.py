@@ -80,7 +80,9 @@ def _of_column(column: pa.StructArray, limits: ShapeLimits) -> DataType:
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The keys of all metadata as numbers of `texts`; a metadata begins at `first`. A field needs `least` values."""
+    """The keys of all metadata as numbers of `texts`; the keys of each metadata begin at `first`. A field needs `least`
+    values.
+    """
 
     texts: pa.BinaryArray
     numbers: Numbers

@@ -52,7 +52,7 @@ def find_conflict(attempt: Attempt) -> Conflict | None:
 
 
 def chain_conflict(attempt: Attempt) -> Conflict | None:
-    """Find a full partition of a chain table that changes start from, and that this change drops or overwrites."""
+    """Find a full partition of a chain table that this change drops or overwrites, but later changes need."""
     store, entries = attempt.store, attempt.entries
     if attempt.change.kind is not CommitKind.OVERWRITE:
         return None

@@ -51,7 +51,7 @@ class RetryLimits:
 
     @staticmethod
     def of(options: TableOptions) -> RetryLimits:
-        """Return the limits that a table's options set; by default, races are tried again for five minutes."""
+        """Return the limits that a table's options set; by default, lost races are tried again for five minutes."""
         timeout, counts = options[COMMIT_TIMEOUT], COMMIT_MAX_RETRIES in options
         return RetryLimits(
             retries=options[COMMIT_MAX_RETRIES],

@@ -106,7 +106,7 @@ def version_path(folder: str, version: int) -> str:
 
 
 def identity_of(snapshot: Snapshot) -> str:
-    """Return the identity of a snapshot among snapshots with its number, in the form of Paimon's Java connector."""
+    """Return a text that no other snapshot with the same number has, in the form of Paimon's Java connector."""
     return snapshot.uuid or f"{snapshot.commit_user}:{snapshot.commit_identifier}:{snapshot.time_millis}"
 
 

@@ -406,7 +406,7 @@ def _skewed_buckets(figures: Figures) -> Iterator[Advice]:
 
 
 def _missing_indexes(figures: Figures) -> Iterator[Advice]:
-    """Columns that scans compare with values, in vain: most files remain."""
+    """Columns that scans compare with values although this excludes few files."""
     seen = [s for s in figures.unindexed if s.scans >= MANY_SCANS]
     seen = [s for s in seen if s.read >= MANY_FILES * s.scans and s.read * 2 > s.files]
     if not seen:

@@ -131,7 +131,7 @@ def _manifests(store: TableStore, name: str) -> list[str] | None:
 
 
 def _every_snapshot(store: TableStore) -> list[Snapshot]:
-    """Return the snapshots of all files, also of an expiry that was killed."""
+    """Return the snapshots of all files, including files that a killed expiry left."""
     return existing_snapshots(store, snapshot_ids(store))
 
 

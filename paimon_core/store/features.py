@@ -50,7 +50,12 @@ else:
 
 _OF_ALL: tuple[Option[Any], ...] = (BUCKET,)
 _OF_KEYS: tuple[Option[Any], ...] = (MERGE_ENGINE, CHANGELOG_PRODUCER)
-_FUNCTIONS_OF_BLOBS = ("last_value", "last_non_null_value", "first_value", "first_non_null_value")  # none sees bytes
+_FUNCTIONS_OF_BLOBS = (
+    "last_value",
+    "last_non_null_value",
+    "first_value",
+    "first_non_null_value",
+)  # they need no bytes
 _ENGINES_WITH_PACKS = ("deduplicate", "partial-update", "first-row")
 _OF_WRITERS: tuple[Option[Any], ...] = (WRITE_ONLY, TARGET_FILE_SIZE, DATA_FILE_PREFIX)
 

@@ -22,7 +22,9 @@ _STDOUT, _STDERR = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """The lines of a driver: its port, the secret of the channel, its Spark, and the folders of Spark's PySpark."""
+    """The driver to serve, as its lines on standard input describe it: its port, the secret of the channel, its Spark,
+    and the folders of Spark's PySpark.
+    """
 
     port: int
     secret: str

@@ -101,6 +101,6 @@ def new_table(cursor: Cursor) -> tuple[str, ...]:
 
 
 def statement_kind(text: str) -> str:
-    """Return the first word of a statement, such as INSERT or MERGE; of a query in parentheses, its first word."""
+    """Return the first word of a statement, such as INSERT or MERGE, also of a query in parentheses."""
     match = _WORD.match(_COMMENTS.sub(" ", f"{text}\n").lstrip(f"({whitespace}"))
     return "statement" if match is None else match[0].upper()

@@ -171,7 +171,7 @@ class _Parser:
         return Bound(COLUMN, spark_type(field.type), value=name)
 
     def value(self, column: str, kind: str, word: str) -> pa.Scalar:
-        """The constant of a word. Also the type of the column must have it."""
+        """The constant of a word. The type of the column must be able to hold it, too."""
         arrow = self.schema.field(column).type
         if kind == "text":
             known: Any = re.sub(r"\\(.)", lambda m: _ESCAPED.get(m[1], m[1]), word[1:-1], flags=re.DOTALL)

@@ -31,7 +31,9 @@ from paimon_sql.python.where.condition import Computed, Where
 
 
 def check_changed(table: Table, *, replacing: str | None) -> None:
-    """Raise an error if rows of a table cannot be changed, as `check_changeable`, or by the catalog's user."""
+    """Raise an error if rows of a table cannot be changed (see `check_changeable`), or if the catalog's user may not
+    change them.
+    """
     table.check_writable()
     check_seen_whole(table.store)
     check_changeable(table.store, replacing=replacing)

@@ -250,7 +250,7 @@ class _ClauseReader:
     pairing: Pairing
 
     def clauses(self, argument: str, given: Clauses, allowed: Sequence[str], seen: Sequence[str]) -> Iterator[_Clause]:
-        """Yield the clauses of an argument. Raises `InvalidDataError` for others than the `allowed` ones."""
+        """Yield the clauses of an argument. Raises `InvalidDataError` for a clause that is not among `allowed`."""
         is_one = isinstance(given, str | Mapping) or not isinstance(given, Iterable)
         is_one = is_one or (isinstance(given, tuple) and _is_conditional(given))
         action: Any

@@ -104,7 +104,7 @@ class Shell:
         return True
 
     def toggle_vertical(self) -> None:
-        """Switch between rows printed as lines of their columns, and as a table."""
+        """Print rows as lines of their columns instead of as a table, or as a table again."""
         output = "table" if self.options.output == "vertical" else "vertical"
         self.options = replace(self.options, output=output)
         self._print(f"Rows are printed as {'a table' if output == 'table' else 'lines of their columns'}.\n")

@@ -80,7 +80,7 @@ class ContainerReader:
             yield count, decompress(self.codec, packed)
 
     def bounded(self) -> Iterator[tuple[int, bytes]]:
-        """Iterate over the blocks of a metadata file: together they are at most `most_content` of their bytes."""
+        """Iterate over a metadata file's blocks. Their content is limited by `most_content` of their packed size."""
         blocks = self._named_packed()
         room = most_content(sum(len(packed) for _, packed in blocks), sum(count for count, _ in blocks))
         for count, packed in blocks:

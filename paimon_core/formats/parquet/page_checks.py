@@ -72,7 +72,7 @@ _HEADER, _LONGEST_HEADER = 2**8, 2**24  # bytes read at first, and at most: stat
 _MOST_CHUNKS = 256  # with more, decoding the footer again takes longer than reading the file
 _MOST_EMPTY = 16
 _KEPT, _LARGEST_KEPT = 128, 2**17  # footers, and bytes of one: a service reads the same files again and again
-_ANY_PAGES, _MOST_RATIO = 2**26, 2**16  # runs of one value shrink to next to nothing
+_ANY_PAGES, _MOST_RATIO = 2**26, 2**16  # bytes, and ratio: a column of equal values compresses very well
 
 
 @dataclass(frozen=True, slots=True)

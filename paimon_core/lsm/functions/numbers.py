@@ -45,7 +45,7 @@ def total(column: pa.Array, steps: Steps) -> pa.Array:
 
 
 def product(column: pa.Array, steps: Steps) -> pa.Array:
-    """Compute `product`; a retracted value divides."""
+    """Compute `product`. Retracted values are divisors."""
     return _reduced(column, steps, _PRODUCT)
 
 

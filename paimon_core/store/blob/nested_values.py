@@ -72,8 +72,9 @@ def nested_descriptors(file: BlobFile, kind: pa.DataType, start: int, count: int
 def _pieces(
     path: str, kind: pa.DataType, source: Source, starts: Numbers, sizes: Numbers, valid: NDArray[np.bool_]
 ) -> Iterator[tuple[slice, Elements]]:
-    """Yield slices of rows with the elements of their values. `starts` and `sizes` are of the rows with a value, which
-    `valid` marks. A slice has up to `_MOST_ELEMENTS` elements, or one value."""
+    """Yield slices of rows with the elements of their values. `valid` marks the rows with a value; `starts` and `sizes`
+    have an element for each of these rows. A slice has up to `_MOST_ELEMENTS` elements, or one value.
+    """
     before = np.append(0, np.cumsum(valid))
     todo = [slice(0, len(valid))] if len(valid) else []
     while todo:

@@ -210,7 +210,9 @@ def _check_columns(schema: TableSchema) -> None:
     _check_unique("Column", all_names)  # the session decides whether upper and lower case differ
     for name in all_names:
         if not name or name in _RESERVED or name.startswith(_RESERVED_PREFIX):
-            raise InvalidSchemaError(f"A column cannot be called {name!r}: Paimon uses that name itself.")
+            raise InvalidSchemaError(
+                f"A column cannot be called {name!r}: Paimon uses that name itself. Choose another name."
+            )
 
 
 def _check_keys(schema: TableSchema) -> None:

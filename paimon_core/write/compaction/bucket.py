@@ -121,23 +121,16 @@ def is_due(store: TableStore, bucket: BucketState) -> bool:
     """Return whether a bucket must be compacted after a write to it."""
     deletions = vectors_by_file(store, bucket.key, bucket.vectors)
     if store.has_primary_key:
-        return due_unit(store, bucket.files, deletions) is not None
+        return planned_unit(store, bucket.files, deletions, Strategy.WRITE) is not None
     return bool(_append_groups(store, bucket, Strategy.WRITE, deletions))
-
-
-def due_unit(
-    store: TableStore, files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile]
-) -> CompactUnit | None:
-    """Return the compaction of a keyed bucket's files that is due after a write, or None. `deletions` are the deletion
-    vectors by the names of the files.
-    """
-    return planned_unit(store, files, deletions, Strategy.WRITE)
 
 
 def planned_unit(
     store: TableStore, files: Sequence[DataFileMeta], deletions: Mapping[str, DeletionFile], strategy: Strategy
 ) -> CompactUnit | None:
-    """Return the compaction of a keyed bucket's files by a strategy, or None if it takes no file."""
+    """Return the compaction of a keyed bucket's files by a strategy, or None if it takes no file. `deletions` are the
+    deletion vectors by the names of the files.
+    """
     outdated = expired_files(store, files, record_expiry(store.options, int(time.time()))).union(deletions)
     return pick(level_runs(files), store.options, strategy, metadata_now(), outdated)
 

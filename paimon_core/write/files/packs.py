@@ -105,7 +105,7 @@ class PackedColumns:
         return rows
 
     def note(self, rows: Sequence[pa.RecordBatch]) -> None:
-        """Note the packs that rows of the open data file name."""
+        """Note which packs contain the BLOBs of rows of the open data file."""
         for batch in rows if self._names else ():
             live = batch.select([*self._names, VALUE_KIND])
             gone = is_retract(fixed_values(live.column(VALUE_KIND), np.int8))

@@ -25,7 +25,7 @@ class RestCall:
 
     @property
     def identifier(self) -> Identifier:
-        """Return the table or view that the first two names mean. Raises `InvalidNameError`."""
+        """Return the table or view of the first two names in the address. Raises `InvalidNameError`."""
         return Identifier.of(self.names[0], self.names[1])
 
 

@@ -74,7 +74,7 @@ class Guard:
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie, another one for each server: browsers send cookies to all ports of a machine."""
+        """The name of the cookie, a different one for each server: browsers send cookies to all ports of a machine."""
         return f"paimon_sql_{hashlib.sha256(self.token.encode()).hexdigest()[:12]}"
 
     @property

@@ -14,8 +14,8 @@ _PATCHED = "_asks_paimon_sql_first"
 
 
 def ask_first(owner: type, name: str, ours: Callable[..., Any]) -> None:
-    """Run `ours` before a method of a class, which is replaced once. If `ours` returns `NotImplemented`, the method
-    itself runs. A class method stays one, and passes its class.
+    """Replace a method of a class by one that runs `ours` first; a second call has no effect. If `ours` returns
+    `NotImplemented`, the original method runs. A class method stays a class method, and passes its class to `ours`.
     """
     static = getattr_static(owner, name)
     is_of_class = isinstance(static, classmethod)

@@ -70,7 +70,10 @@ def refuse_connect_writes(jvm: Jvm, lists: JavaObject) -> None:
     this Spark cannot.
     """
     if jvm.variant(refuse_connect_writes).name == _NONE:
-        raise UnsupportedFeatureError("Spark Connect of this Spark cannot refuse calls, which --read-only needs.")
+        raise UnsupportedFeatureError(
+            "Spark Connect of this Spark cannot refuse calls, which --read-only needs. "
+            "Use Apache Spark, or leave --connect out."
+        )
     add_conditions(jvm, STATES)
     require_class(jvm, _READ)
     jvm.java_class(_READ).allow(READ_ONLY, lists)

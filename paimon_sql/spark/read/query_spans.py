@@ -36,7 +36,7 @@ def begin_query(jvm: Jvm) -> None:
 
 
 def _end(jvm: Jvm, said: str) -> bool:
-    """End the span of an execution: its number, and how it ended."""
+    """End the span of an execution. `said` is the execution's number, and how it ended."""
     number, result = said.split(" ")
     jvm.query_spans.end(number, None if result == "done" else result)
     return True

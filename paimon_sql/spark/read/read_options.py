@@ -34,7 +34,6 @@ _FOREIGN: Mapping[str, tuple[str, str]] = MappingProxyType(
     }
 )
 _OF_SESSION = "spark.paimon."
-_NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FOREIGN})
 
 
 def read_options(table: str, given: Mapping[str, str], *, has_vectors: bool = False) -> dict[str, str]:
@@ -48,24 +47,29 @@ def read_options(table: str, given: Mapping[str, str], *, has_vectors: bool = Fa
             f"A search cannot read {table}: it reads tables with snapshots only, but no system tables. "
             "Name such a table."
         )
-    check_no_settings(table, given)
-    for key, value in given.items():
-        name = _NAMES.get(key.lower())
-        if name is not None and value.strip().lower() != "false":
-            owner, instead = _FOREIGN[name]
-            raise UnsupportedFeatureError(
-                f"Table {table} cannot be read with the option '{name}', which is {owner}: {instead}."
-            )
+    refuse_foreign(table, given, _FOREIGN, "read")
     return in_own_spelling(given)
 
 
-def check_no_settings(table: str, given: Mapping[str, str]) -> None:
-    """Raise `InvalidOptionError` if the options of a read or write contain `spark.paimon.KEY`. Such a key only has an
-    effect as a setting of the session.
+def refuse_foreign(
+    table: str, given: Mapping[str, str], foreign: Mapping[str, tuple[str, str]], participle: str
+) -> None:
+    """Raise an error for options of a read or write that would have no effect. `participle` is for the error.
+
+    Raises `UnsupportedFeatureError` for an option of another format that decides which rows are read or written:
+    `foreign` has the format and the remedy, by the option's name. Raises `InvalidOptionError` for `spark.paimon.KEY`,
+    which only has an effect as a setting of the session.
     """
-    for key in given:
+    names = {name.lower(): name for name in foreign}  # Spark may pass names in lower case
+    for key, value in given.items():
         if key.lower().startswith(_OF_SESSION):
             raise InvalidOptionError(
                 f"Table {table} cannot be used with the option {key!r}: that is a setting of a session. Write "
                 f"{key[len(_OF_SESSION) :]!r}."
+            )
+        name = names.get(key.lower())
+        if name is not None and value.strip().lower() != "false":
+            owner, instead = foreign[name]
+            raise UnsupportedFeatureError(
+                f"Table {table} cannot be {participle} with the option '{name}', which is {owner}: {instead}."
             )

@@ -204,7 +204,7 @@ class _JoinedSides:
     def _updated(self, action: MergeAction, seen: DataFrame) -> tuple[Column, ...]:
         values = self._starred() if action.is_star else self._assigned(action, seen)
         self._check_keys(values)
-        made = self.target.row_rules.made_anew(values)  # `checked` puts their values in place of NULL
+        made = self.target.row_rules.made_anew(values)  # NULL here: `checked` computes their values
         self.updated |= values.keys() | set(made)
         kept = dict(zip(self.target.columns, self.kept_columns, strict=True))
         kept |= {c: null for c, null in zip(self.target.columns, self.target.nulls(), strict=True) if c in made}

@@ -270,7 +270,7 @@ def _create(table: Table, statement: CreateTag) -> None:
     if statement.must_exist:
         require_tag(store, tag)
     snapshot = taggable_snapshot(store, statement.snapshot)
-    retained = time_to_live("time_retained", statement.retained)
+    retained = time_to_live(statement.retained)
     if exists and statement.replaces:
         replace_tag(store, tag, snapshot, retained)
     else:

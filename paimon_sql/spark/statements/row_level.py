@@ -271,7 +271,7 @@ def updated_rows(target: Target, assignments: Sequence[Assignment], condition: A
         ],
     )
     nulls = dict(zip(target.columns, target.nulls(), strict=True))
-    # `checked` puts their values in place of NULL
+    # NULL here: `checked` computes their values
     assigned |= {c: nulls[c] for c in target.row_rules.made_anew(assigned)}
     rules = update_rules(target.table.store, target.before, assigned.keys())
     types = target.frame.select(*(v.alias(c) for c, v in assigned.items())).schema  # errors before queries run

@@ -15,7 +15,7 @@ _UNIT = "tasks"
 
 
 class StagePhase(Phase):
-    """The jobs with a tag as a phase: the tasks of the stages that run now, of the newest job."""
+    """The progress of the jobs with a tag as a phase: the tasks of the newest job's running stages."""
 
     def __init__(self, jvm: Jvm, description: str, tag: str) -> None:
         super().__init__(description, _UNIT)

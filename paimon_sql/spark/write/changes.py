@@ -93,8 +93,8 @@ class ChangesWriteBuilder(PaimonWriteBuilder):
 
 
 class ChangesWrite(PaimonWrite):
-    """A write that distributes changes as it distributes rows, unless the changes already come in the order of row
-    ranges.
+    """A write of changes. It distributes them to tasks as rows are distributed, unless they already come in the order
+    of row ranges.
     """
 
     builder: ChangesWriteBuilder

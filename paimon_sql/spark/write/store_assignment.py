@@ -250,8 +250,8 @@ def cast_as_spark(jvm: Jvm, session: SessionBridge, value: Column, target: DataT
 
 
 def cast_as_stored(jvm: Jvm, session: SessionBridge, value: Column, target: DataType) -> Column:
-    """Return a value that needs no CAST as Spark stores it in a column of a type: it raises an error for a number that
-    the type cannot hold.
+    """Return a value, which needs no CAST, in the type of a column, as Spark stores it. A number that the type cannot
+    hold raises an error.
     """
     return expressions.cast(jvm, value, target, ansi=session.setting(_POLICY) != "LEGACY")
 

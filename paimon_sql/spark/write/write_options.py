@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from paimon_core.arrow.evolution import spelled
-from paimon_core.errors import InvalidOptionError, UnsupportedFeatureError
+from paimon_core.errors import InvalidOptionError
 from paimon_core.expressions.predicate import Predicate, equals
 from paimon_core.options import (
     MERGE_SCHEMA,
@@ -27,7 +27,7 @@ from paimon_core.options.support import in_own_spelling
 from paimon_core.spec.schema import TableSchema
 from paimon_core.spec.types import DataField
 from paimon_core.spec.value_texts import value_of_text
-from paimon_sql.spark.read.read_options import check_no_settings
+from paimon_sql.spark.read.read_options import refuse_foreign
 
 _MERGING = (MERGE_SCHEMA, MERGE_SCHEMA_EXPLICIT_CAST, MERGE_SCHEMA_TYPE_WIDENING)
 OF_FLINK = "dynamic-partition-overwrite"
@@ -71,10 +71,6 @@ _FOREIGN: Mapping[str, _Foreign] = MappingProxyType(
 )
 
 
-# Spark may pass names in lower case
-_NAMES: Mapping[str, str] = MappingProxyType({name.lower(): name for name in _FOREIGN})
-
-
 def merge_options(given: Mapping[str, str]) -> dict[str, str]:
     """Return only the given options that let rows add columns or widen types."""
     found = in_own_spelling(given)
@@ -85,14 +81,7 @@ def check_foreign(table: str, given: Mapping[str, str]) -> None:
     """Raise `UnsupportedFeatureError` for an option of another format's writer that decides which rows are written, and
     `InvalidOptionError` for a setting of the session.
     """
-    check_no_settings(table, given)
-    for key, value in given.items():
-        name = _NAMES.get(key.lower())
-        if name is not None and value.strip().lower() != "false":
-            owner, instead = _FOREIGN[name]
-            raise UnsupportedFeatureError(
-                f"Table {table} cannot be written with the option '{name}', which is {owner}: {instead}."
-            )
+    refuse_foreign(table, given, _FOREIGN, "written")
 
 
 def check_replaces_all(table: str, given: Mapping[str, str]) -> None:
@@ -176,7 +165,7 @@ def contradicts(given: Mapping[str, str], *, dynamic: bool) -> Sequence[str]:
 
 def is_of_one_write(key: str) -> bool:
     """Return whether an option is for one write only, so that the table created by the write does not store it."""
-    return key.lower() in _NAMES or key.lower() in _MODES or key == STATIC_PARTITION
+    return key.lower() in (*map(str.lower, _FOREIGN), *_MODES) or key == STATIC_PARTITION
 
 
 def _is_dynamic(key: str, value: str) -> bool:

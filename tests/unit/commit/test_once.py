@@ -404,9 +404,7 @@ def emptied(memory: MemoryIO, store: TableStore) -> bool:
 
 
 @pytest.mark.parametrize("expiry", [None, our_expiry])
-def test_an_empty_record_does_not_stop_a_stream(
-    store: TableStore, expiry: Callable[[TableStore], None] | None
-) -> None:
+def test_an_empty_record_does_not_stop_a_stream(store: TableStore, expiry: Callable[[TableStore], None] | None) -> None:
     """Killed before every second call, and the record is empty; the next try is killed, too, at another call. The epoch
     is made once, and is never refused.
     """

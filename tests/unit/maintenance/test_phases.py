@@ -77,9 +77,7 @@ def test_an_expiry(lake: PaimonCatalog, ended: Ended) -> None:
     assert ("read what other versions of default.t need", "snapshots", 1, 0) in ended
 
 
-def test_an_expiry_deletes_a_part_at_a_time(
-    lake: PaimonCatalog, ended: Ended, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_expiry_deletes_a_part_at_a_time(lake: PaimonCatalog, ended: Ended, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release, "_PART", 2)
     lake.call("compact", table="t")
     added, add = list[int](), Phase.add

@@ -32,7 +32,7 @@ _PLAN = re.compile(r"; line \d+ pos \d+;\n.*", re.DOTALL)  # the plan after the 
 
 
 class PaimonCursor(Cursor):
-    """dbt-spark's cursor over one session, which is given and not looked up."""
+    """dbt-spark's cursor over a given session."""
 
     def __init__(self, session: SparkSession, tag: str) -> None:
         super().__init__()
