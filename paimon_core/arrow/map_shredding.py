@@ -9,7 +9,8 @@ A key has a number in its file, by its first row. A row's values go to `columns`
                   by row; both place keys alike as long as there are not more keys than columns
 
 All rows are placed at once by numpy. The field's metadata is known when the file ends: the numbers of names, the
-columns of each number, the numbers in the overflow, and the most keys of a row.
+columns of each number, the numbers in the overflow, and the most keys of a row. A file with more metadata than readers
+accept is refused while it is written.
 Source: Java's Paimon 2.0, `org.apache.paimon.data.shredding`.
 """
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +29,8 @@ from paimon_core.arrow.shredded_maps import COLUMN, MAPPING, OVERFLOW, PREFIX, V
 
 PLAIN, SEQUENTIAL, LRU = "plain", "sequential", "lru"
 LAYOUT, SHARED = "paimon.map.storage-layout", "shared-shredding"
+_MOST_BYTES = 32 * 2**20  # of metadata; readers accept twice as many of names, and Parquet's 100 MB of all in base64
+_PAIR_BYTES = 12  # of a number and its column
 
 Numbers = NDArray[np.int64]
 
@@ -39,7 +43,7 @@ class MapShredder:
         self._numbers: dict[str, int] = {}
         self._columns_of: dict[int, set[int]] = defaultdict(set)
         self._in_overflow: set[int] = set()
-        self._widest = 0
+        self._widest = self._bytes = 0
 
     def physical(self, maps: pa.MapArray) -> pa.StructArray:
         """Return the struct that the file has for MAPs."""
@@ -89,8 +93,9 @@ class MapShredder:
         """Return the number of each key; new keys get the next numbers."""
         if keys.null_count:
             raise ValueError("a key is NULL")
-        encoded = keys.dictionary_encode()
+        encoded, before = keys.dictionary_encode(), len(self._numbers)
         numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in encoded.dictionary.to_pylist()]
+        self._add_bytes(sum(len(_json(name).encode()) + _PAIR_BYTES for name in islice(self._numbers, before, None)))
         found: Numbers = np.array(numbers, dtype=np.int64)[fixed_values(encoded.indices, np.int32)]
         return found
 
@@ -126,8 +131,16 @@ class MapShredder:
         for key, index in np.unique(np.stack((number, column), axis=1), axis=0).tolist():
             if index < 0:
                 self._in_overflow.add(key)
-            else:
+            elif index not in self._columns_of[key]:
                 self._columns_of[key].add(index)
+                self._add_bytes(_PAIR_BYTES)
+
+    def _add_bytes(self, count: int) -> None:
+        self._bytes += count
+        if self._bytes > _MOST_BYTES:
+            raise ValueError(
+                f"the rows of one file have {len(self._numbers)} different keys, too many for its metadata"
+            )
 
 
 def physical_type(maps: pa.MapType, columns: int) -> pa.StructType:

@@ -12,7 +12,8 @@ metadata and its index (`_add_chunk`, `_moved_pages`). Footers are Thrift trees 
 
 This works only if nothing else in the file contains offsets. `_is_plain` checks it: no encryption, no bloom filters, no
 index pages. And the new columns of every row group must be columns of the file, with its types (`_is_alike`): a part
-may shred its VARIANTs in another way than the file does.
+may shred its VARIANTs in another way than the file does. A part must not need metadata of its own: MAPs with a column
+per key have the names of keys there.
 Source: parquet-format, `parquet.thrift`.
 """
 
@@ -56,7 +57,7 @@ _Path = tuple[bytes, ...]
 _PIECE = 8 * 2**20  # bytes copied at once
 
 # fields of parquet.thrift
-_ENCRYPTION = 8  # FileMetaData
+_PAIRS, _ENCRYPTION = 5, 8  # FileMetaData
 _NAME, _CHILDREN, _CONVERTED, _LOGICAL = 4, 5, 6, 10  # SchemaElement
 _GROUP_BYTES, _ROWS, _SORTED, _GROUP_START, _GROUP_STORED = 2, 3, 4, 5, 6  # RowGroup
 _CHUNK_START, _CRYPTO = 2, 8  # ColumnChunk
@@ -72,7 +73,8 @@ def replace_columns(io: FileIO, request: ReadRequest, target: str, change: Chang
     The result has statistics of the changed columns.
 
     Return None, and leave no file, if the bytes of the file cannot be copied: its types differ from the types in new
-    files, or it has bloom filters or encryption. Raises `CorruptFileError`, `StorageError`, `FileNotFoundError`.
+    files, it has bloom filters or encryption, or a changed MAP has a column per key. Raises `CorruptFileError`,
+    `StorageError`, `FileNotFoundError`.
     """
     with (
         read_errors("Parquet", request.path),
@@ -228,7 +230,11 @@ def _extent(meta: Fields) -> tuple[int, int]:
 
 
 def _is_alike(file: Fields, group: Fields, part: _Part) -> bool:
-    """Return whether a part has the rows of a row group, in columns that the file has with the same types."""
+    """Return whether a part has the rows of a row group, in columns that the file has with the same types, and is read
+    without metadata of its own.
+    """
+    if _PAIRS in part.footer:
+        return False
     old, new = _columns(file), _columns(part.footer)
     same = all(name in old and list(map(_type, old[name])) == list(map(_type, new[name])) for name in new)
     groups = row_groups(part.footer)

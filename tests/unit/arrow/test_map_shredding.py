@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paimon_core.arrow import map_shredding
 from paimon_core.arrow.map_shredding import LRU, PLAIN, SEQUENTIAL, MapShredder
 from paimon_core.arrow.shredded_maps import field_metadata, whole_maps
 from paimon_core.arrow.types import arrow_schema
@@ -110,6 +111,16 @@ def test_keys_that_occur_twice_or_are_null() -> None:
     stored = shredder.physical(pa.array([[("a", 1), ("b", 2), ("a", 3)]], ITEM))
     metadata = {key.encode(): value.encode() for key, value in shredder.metadata().items()}
     assert dict(whole_maps(stored, metadata).to_pylist()[0]) == {"a": 3, "b": 2}
+
+
+@pytest.mark.parametrize("keys", [["long" * 20], ["a", "b", "c", "d"]])
+def test_more_metadata_than_readers_accept_is_refused(keys: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(map_shredding, "_MOST_BYTES", 84)
+    shredder = MapShredder(2, LRU)
+    for _ in range(3):  # keys that occur again take no more room
+        shredder.physical(column([{"a": 1, "b": 2}]))
+    with pytest.raises(ValueError, match="different keys, too many for its metadata"):
+        shredder.physical(column([{key: 1} for key in keys]))
 
 
 FIELDS = (

@@ -26,7 +26,7 @@ from paimon_core.formats.parquet.splice import replace_columns
 from paimon_core.io.file_io import FileIO
 from paimon_core.io.local import LocalFileIO
 from paimon_core.options import TableOptions
-from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, CollectionType, DataField, Kind, RowType
+from paimon_core.spec.types import BIGINT, DOUBLE, INT, STRING, CollectionType, DataField, Kind, MapType, RowType
 from tests.support.examples import examples
 from tests.support.faulty_io import Fault, FaultyIO
 from tests.support.strategies import KEY_TYPES, columns_of
@@ -231,3 +231,17 @@ def test_a_row_group_gets_no_other_columns_than_it_has(tmp_path: Path, change: s
     part = splice._Part(content, footers[1], WrittenFile("part.parquet", 0, 10, {}))
     with pytest.raises(InternalError, match="a row group would get other columns than it has"):
         splice._Splice(pa.BufferOutputStream()).add_group(groups[0], source, part)
+
+
+def test_maps_with_a_column_per_key_are_written_anew(tmp_path: Path) -> None:
+    """The metadata of a file numbers the keys of all its rows: other values have other numbers."""
+    fields = (FIELDS[0], DataField(id=1, name="m", type=MapType(key=STRING.with_nullable(False), value=BIGINT)))
+    old, schema = tmp_path / "old.parquet", arrow_schema(fields)
+    layout = {"fields__m__map__storage-layout": "shared-shredding"}
+    maps = pa.array([[("a", 1)], [("b", 2)]], schema.field("m").type)
+    write(old, [pa.table([pa.array([1, 2]), maps], schema=schema)], fields, **layout)
+    other = pa.RecordBatch.from_arrays([maps.slice(1)], schema=pa.schema([schema.field("m")]))
+    assert replaced(old, tmp_path / "new.parquet", np.array([0]), other, fields, **layout) is None
+    keys = pa.RecordBatch.from_arrays([pa.array([7])], schema=pa.schema([schema.field("k")]))
+    assert replaced(old, tmp_path / "new.parquet", np.array([0]), keys, fields, **layout) is not None
+    assert read(tmp_path / "new.parquet", fields).to_pylist() == [{"k": 7, "m": [("a", 1)]}, {"k": 2, "m": [("b", 2)]}]
