@@ -9,8 +9,10 @@ from typing import Any
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.formats.iceberg_types import Node, has_bounds, partition_value, single_value
 from paimon_core.formats.registry import format_name
+from paimon_core.formats.shared_maps import is_shared
 from paimon_core.iceberg.manifests import ADDED, Layout, uri
 from paimon_core.lsm.compaction import last_level
+from paimon_core.options import TableOptions
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import FileKind, ManifestEntry
 from paimon_core.spec.paths import data_file_path
@@ -51,12 +53,16 @@ def net_changes(places: FilePlaces, entries: Iterable[ManifestEntry]) -> tuple[F
 def added_entry(
     places: FilePlaces, layout: Layout, schema_of: Callable[[int], TableSchema], snapshot_id: int, entry: ManifestEntry
 ) -> Node:
-    """Return the entry of a new file. Raises `UnsupportedFeatureError` for a file of another format than Parquet."""
+    """Return the entry of a new file.
+
+    Raises `UnsupportedFeatureError` for a file of another format than Parquet, and for MAPs with a column per key."""
     file = entry.file
     if format_name(file.file_name) != "parquet":
         raise UnsupportedFeatureError(
             f"Data file {file.file_name} is not a Parquet file: readers of Iceberg find columns by Parquet's field ids."
         )
+    then = schema_of(file.schema_id)
+    _check_maps(layout.schema, then, file.file_name)
     return {
         "status": ADDED,
         "snapshot_id": snapshot_id,
@@ -69,9 +75,19 @@ def added_entry(
             "partition": _partition(layout, entry.partition),
             "record_count": file.row_count,
             "file_size_in_bytes": file.file_size,
-            **_statistics(layout.schema, schema_of(file.schema_id), entry),
+            **_statistics(layout.schema, then, entry),
         },
     }
+
+
+def _check_maps(now: TableSchema, then: TableSchema, file: str) -> None:
+    options, ids = TableOptions(then.options), {f.id for f in now.fields}
+    found = next((f.name for f in then.fields if f.id in ids and is_shared(f, options)), None)
+    if found is not None:
+        raise UnsupportedFeatureError(
+            f"Data file {file} has a column per key of the MAP {found!r}, which readers of Iceberg would misread: "
+            "write its rows again, by a full compaction or INSERT OVERWRITE."
+        )
 
 
 def _partition(layout: Layout, partition: bytes) -> dict[str, Any]:

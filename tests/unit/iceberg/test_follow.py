@@ -9,10 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyiceberg.expressions import EqualTo
 from pyiceberg.table import StaticTable
 
+from paimon_core.arrow.types import arrow_schema
+from paimon_core.commit.draft import CommitInfo
 from paimon_core.errors import UnsupportedFeatureError
 from paimon_core.iceberg.follow import follow, follow_rename
 from paimon_core.iceberg.metadata import metadata_folder
@@ -22,13 +25,19 @@ from paimon_core.maintenance.rollback import roll_back
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.maintenance.tags import create_tag, delete_tags
 from paimon_core.spec.identifier import Identifier
+from paimon_core.spec.types import INT, STRING, MapType
+from paimon_core.store.ddl.new_schema import new_table_schema
+from paimon_core.store.ddl.schema_changes import SetOption
 from paimon_core.store.snapshots import read_snapshot
 from paimon_core.table import Table
+from paimon_core.write.writer import open_writer
 from paimon_sql.catalog.load import load_catalog
 from tests.support.iceberg_reader import iceberg_rows, open_iceberg
-from tests.support.stored import Row, T, compact, create_table, insert, open_table, read
+from tests.support.stored import Row, T, commit, compact, create_table, insert, open_table, read
+from tests.support.tables import fields
 
 IN_TABLE = {"metadata__iceberg__storage": "table-location"}
+KEY = STRING.with_nullable(False)
 KEYED = {"primary_key": "k", "bucket": "2", **IN_TABLE}
 
 
@@ -269,6 +278,28 @@ def test_what_readers_of_iceberg_would_misread_is_not_written(
     table = create_table(str(tmp_path), **IN_TABLE, **options)
     with pytest.raises(UnsupportedFeatureError, match=reason):
         insert(table, rows(1))
+
+
+def test_files_with_a_column_per_key_of_a_map_are_not_listed(tmp_path: Path) -> None:
+    """They were written before the table got Iceberg metadata: later files have MAPs."""
+    catalog, columns = load_catalog({"warehouse": str(tmp_path)}), fields(k=INT, m=MapType(key=KEY, value=INT))
+    options = {"fields.m.map.storage-layout": "shared-shredding"}
+    catalog.create_table(T, new_table_schema(columns, options=options))
+    insert_maps(open_table(str(tmp_path)))
+    catalog.alter_table(T, [SetOption("metadata.iceberg.storage", "table-location")])
+    table = open_table(str(tmp_path))
+    with pytest.raises(UnsupportedFeatureError, match="a column per key of the MAP 'm', .*full compaction"):
+        follow(table.store)
+    table.truncate(CommitInfo(user="tester"))
+    insert_maps(table)
+    assert iceberg_rows(folder_of(table), "k", "m") == [(1, [("a", 1)])]
+
+
+def insert_maps(table: Table) -> None:
+    writer = open_writer(table.store, sequence_start=0)
+    rows = pa.table([pa.array([1], pa.int32()), [[("a", 1)]]], schema=arrow_schema(table.schema.fields))
+    writer.write(rows.to_batches()[0])
+    commit(table, writer.finish(), "tester")
 
 
 PARTITIONED = {"partition": "v", **IN_TABLE}
