@@ -40,7 +40,6 @@ from paimon_core.io.file_io import (
     temporary_name,
     too_large,
 )
-from paimon_core.io.schemes import S3_ENDPOINTS
 from paimon_core.io.side_by_side import delete_side_by_side
 from paimon_core.metrics import PROCESS, Metrics
 from paimon_core.optional_packages import import_optional, install_command, missing_package
@@ -280,14 +279,6 @@ def url_options(uri: str) -> dict[str, Any]:
 
 def _file_system_class(scheme: str) -> Any:
     purpose = f"Storage {scheme}://"
-    if (known := S3_ENDPOINTS.get(scheme)) is not None:
-        name, endpoint = known
-        raise UnsupportedFeatureError(
-            f"{purpose} is not supported by this scheme: {name} is used by its endpoint for S3. Write the location as "
-            f"s3://BUCKET/path, and set s3.endpoint = {endpoint}, s3.path.style.access = false, s3.endpoint.region, "
-            "s3.access-key and s3.secret-key. CALL sys.check_storage shows whether commits are safe there. If not, use "
-            "a JDBC or Hive catalog with lock.enabled = true."
-        )
     fsspec = import_optional("fsspec", purpose, "fsspec")
     try:
         return fsspec.get_filesystem_class(scheme)

@@ -6,7 +6,7 @@ are safe beside each other.
 
 Name services, encryption and Kerberos are configured by `core-site.xml` and `hdfs-site.xml` in `HADOOP_CONF_DIR`, or in
 the folder that the option 'hadoop-conf-dir' names, and by options: `hdfs_settings` lists the supported settings.
-Delegation tokens of YARN come from the file that `HADOOP_TOKEN_FILE_LOCATION` names.
+Delegation tokens and proxy users come from the environment (`hdfs_users`).
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from paimon_core.io.file_io import (
 )
 from paimon_core.io.hadoop import CONF_DIR
 from paimon_core.io.hdfs_settings import BLOCK_SIZE, KEYTAB, PRINCIPAL, REPLICATION, UMASK, file_settings, umask
+from paimon_core.io.hdfs_users import authority_for, proxy_advice, token_advice
 from paimon_core.io.side_by_side import delete_side_by_side
 from paimon_core.metrics import PROCESS, Metrics
 from paimon_core.optional_packages import import_optional
@@ -63,6 +64,7 @@ _CODES = (  # the code for an exception of the name node, by a part of its name 
     ("QuotaExceededException", errno.EDQUOT),
     ("Path is not a file", errno.EISDIR),
 )
+_NEEDS_KERBEROS = "the cluster requires Kerberos"
 _CAUSES = (  # a part of an error, and the cause with the remedy
     ("SafeModeException", "the name node is in safe mode, and refuses changes until it leaves this mode"),
     (
@@ -88,7 +90,17 @@ _CAUSES = (  # a part of an error, and the cause with the remedy
         "a node of the cluster ended the connection. If data nodes protect what they send, set the cluster's "
         "'dfs.data.transfer.protection', or HADOOP_CONF_DIR",
     ),
-    ("GSSAPI", "the cluster requires Kerberos: run kinit, or set security.kerberos.login.principal and .keytab"),
+    (
+        "is not allowed to impersonate",
+        "the cluster does not let this user act for the user of HADOOP_PROXY_USER: its administrator allows this by "
+        "hadoop.proxyuser.USER.hosts and .groups",
+    ),
+    (
+        "InvalidToken",
+        "the name node does not accept the delegation token, which has expired or was cancelled: get a new one, or "
+        "unset HADOOP_TOKEN_FILE_LOCATION and run kinit",
+    ),
+    ("GSSAPI", f"{_NEEDS_KERBEROS}: run kinit, or set security.kerberos.login.principal and .keytab"),
 )
 T = TypeVar("T")
 
@@ -314,7 +326,12 @@ class HdfsFileIO:
             raise storage_error(action, path, _first_line(str(error)), errno.EEXIST) from error
         except Exception as error:  # the name node's answers are raised as RuntimeError
             code, cause = _understood(error)
-            raise storage_error(action, path, cause, code) from error
+            advice = ""
+            if cause.startswith(_NEEDS_KERBEROS):
+                advice = token_advice(self.options, os.environ)
+            elif "RPC listener disconnected" in cause:
+                advice = proxy_advice(self.options, os.environ)
+            raise storage_error(action, path, cause + advice, code) from error
 
 
 class _Input(io.RawIOBase):
@@ -385,7 +402,8 @@ def _client(process: int, root: str, options: tuple[tuple[str, str], ...]) -> An
     if folder and not os.path.isdir(folder):  # a folder of the driver, which has passed its settings on
         folder = None
     kerberos = {"kerberos_principal": principal, "kerberos_keytab": keytab} if principal or keytab else {}
-    authority = root if root.partition("://")[2] else None
+    location = authority_for(root, dict(options), os.environ)
+    authority = location if location.partition("://")[2] else None
     client = _native().Client(authority, {**_DEFAULTS, **given}, folder, **kerberos)
     with suppress(FileNotFoundError):
         _within(_FIRST_PATIENCE, lambda: client.get_file_info("/"))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from paimon_core.io.hdfs import HdfsFileIO
     from paimon_core.io.hdfs_settings import hdfs_options, is_hdfs_option
     from paimon_core.io.objects.clients import check_installed
-    from paimon_core.io.objects.settings import settings_of
+    from paimon_core.io.objects.settings import check_endpoint, settings_of
     from paimon_core.io.objects.store import ObjectStoreFileIO
 else:
     digest = ImportedOnCall("hmac", "digest")  # loads OpenSSL
@@ -38,6 +38,7 @@ else:
     hdfs_options = ImportedOnCall("paimon_core.io.hdfs_settings", "hdfs_options")
     is_hdfs_option = ImportedOnCall("paimon_core.io.hdfs_settings", "is_hdfs_option")
     settings_of = ImportedOnCall("paimon_core.io.objects.settings", "settings_of")
+    check_endpoint = ImportedOnCall("paimon_core.io.objects.settings", "check_endpoint")
 
 _URI = regex(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _PASSTHROUGH = "fsspec."
@@ -64,7 +65,7 @@ def _object_store(scheme: str, location: str, options: Mapping[str, str]) -> Fil
     check_installed(scheme)
     prefixes = (*PREFIXES[scheme_of(scheme).kind], _PASSTHROUGH, KEY_STORES)
     found = {key: value for key, value in with_hadoop(options).items() if key.startswith(prefixes)}
-    settings_of(scheme_of(scheme).kind, location.split("/")[2], found)
+    check_endpoint(settings_of(scheme_of(scheme).kind, location.split("/")[2], found))
     return with_cache(ObjectStoreFileIO(scheme, found), options)
 
 

@@ -31,6 +31,9 @@ _S3 = Scheme(OBSTORE, "s3", "s3", "a put with the condition If-None-Match")
 _GCS = Scheme(OBSTORE, "gcs", "gcs", "a put with the condition ifGenerationMatch")
 _AZURE = Scheme(OBSTORE, "azure", "azure", "a put with the condition If-None-Match")
 _OSS = Scheme(OBSTORE, "oss", "oss", "a put with the header x-oss-forbid-overwrite")
+_PROVEN = "a conditional put that this storage has proven"
+_OBS = Scheme(OBSTORE, "obs", "s3", _PROVEN)
+_COS = Scheme(OBSTORE, "cos", "s3", _PROVEN)
 _HDFS = Scheme(HDFS_NATIVE, "hdfs", "hdfs", "a rename that does not overwrite")
 _MEMORY = Scheme(FSSPEC, "memory", "fsspec", "a lock of the process")
 OTHER = Scheme(FSSPEC, "other", "fsspec", "")
@@ -39,6 +42,8 @@ SCHEMES = {
     **dict.fromkeys(("gs", "gcs"), _GCS),
     **dict.fromkeys(("abfs", "abfss", "az", "wasb", "wasbs"), _AZURE),
     "oss": _OSS,
+    "obs": _OBS,
+    **dict.fromkeys(("cosn", "cos"), _COS),
     **dict.fromkeys(("hdfs", "viewfs"), _HDFS),
     "memory": _MEMORY,
 }
@@ -47,17 +52,12 @@ SCHEMES = {
 PREFIXES = {
     "s3": ("fs.s3a.", "s3a.", "fs.s3n.", "fs.s3.", "s3."),
     "oss": ("fs.oss.", "oss."),
+    "obs": ("fs.obs.", "obs."),
+    "cos": ("fs.cosn.", "cosn."),
     "gcs": ("fs.gs.", "gs."),
     "azure": ("fs.azure.", "azure."),
 }
 KEY_STORES = "hadoop.security.credential.provider.path"
-
-# Storages that Java reaches by their own clients, by scheme: the name, and the endpoint that speaks S3's protocol.
-# Their documentation promises no put with a condition, so `sys.check_storage` has to try it.
-S3_ENDPOINTS = {
-    "obs": ("OBS", "https://obs.REGION.myhuaweicloud.com"),
-    "cosn": ("COS", "https://cos.REGION.myqcloud.com"),
-}
 
 
 def scheme_of(name: str) -> Scheme:

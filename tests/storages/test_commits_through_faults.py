@@ -48,6 +48,7 @@ KEYED = {  # a row of a commit that is made twice has the value "v,v"
     "primary-key": "k", "bucket": "1", "merge-engine": "aggregation", "fields.v.aggregate-function": "listagg"
 }  # fmt: skip
 ENDPOINTS = ("s3.endpoint", "fs.oss.endpoint", "fs.azure.endpoint", "fs.gs.storage.root.url")
+ENDPOINTS += ("fs.obs.endpoint", "fs.cosn.bucket.endpoint_suffix")
 STORAGES = {**SERVERS, "model of GCS": (storage_servers.model("gs"), "")}
 
 

@@ -24,6 +24,8 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("obstore", reason="needs pip install 'paimon-sql[s3]'")
 SERVERS = {
     "versitygw": (storage_servers.versitygw, "PAIMON_SQL_VERSITYGW"),
+    "versitygw as OBS": (storage_servers.versitygw_as("obs"), "PAIMON_SQL_VERSITYGW"),
+    "versitygw as COS": (storage_servers.versitygw_as("cosn"), "PAIMON_SQL_VERSITYGW"),
     "azurite": (storage_servers.azurite, "PAIMON_SQL_AZURITE"),
     "model of S3": (storage_servers.model("s3"), ""),
     "model of OSS": (storage_servers.model("oss"), ""),

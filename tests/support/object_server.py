@@ -1,5 +1,5 @@
-"""A small object store on the loopback device that supports S3's protocol, OSS's dialect of it, or Google's XML API,
-with faults on request.
+"""A small object store on the loopback device that supports S3's protocol, the dialects of OSS, OBS and COS, or
+Google's XML API, with faults on request.
 
 It does not check signatures. Creates are atomic: a lock is held from the lookup of an object to its put.
 """
@@ -16,6 +16,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
+
+_HEADERS = {  # by dialect: the header of a create, and the code of its refusal
+    "oss": ("x-oss-forbid-overwrite", "FileAlreadyExists"),
+    "obs": ("x-obs-forbid-overwrite", "ObjectAlreadyExists"),
+    "cosn": ("x-cos-forbid-overwrite", "FileAlreadyExists"),
+}
 
 
 @dataclass(frozen=True)
@@ -59,16 +65,22 @@ class ObjectServer:
         if self.dialect == "oss":
             keys = {"fs.oss.accessKeyId": "id", "fs.oss.accessKeySecret": "hunter2"}
             return {"fs.oss.endpoint": self.endpoint, **keys}
+        if self.dialect == "obs":
+            return {"fs.obs.endpoint": self.endpoint, "fs.obs.access.key": "id", "fs.obs.secret.key": "hunter2"}
+        if self.dialect == "cosn":
+            keys = {"fs.cosn.userinfo.secretId": "id", "fs.cosn.userinfo.secretKey": "hunter2"}
+            return {"fs.cosn.bucket.endpoint_suffix": self.endpoint, **keys}
         keys = {"s3.access-key": "id", "s3.secret-key": "hunter2", "s3.region": "us-east-1"}
         return {"s3.endpoint": self.endpoint, **keys}
 
     def refuses(self, request: Request) -> Answer | None:
         """Return the answer if the condition of a put is not met; None if it is."""
-        if self.dialect == "oss":
+        if self.dialect in _HEADERS:
             if "if-none-match" in request.headers:
-                return Answer(501, "NotImplemented")
-            taken = request.headers.get("x-oss-forbid-overwrite") == "true" and request.key in self.objects
-            return Answer(409, "FileAlreadyExists") if taken and self.honours else None
+                return Answer(501, "NotImplemented") if self.dialect == "oss" else Answer(400, "InvalidArgument")
+            header, code = _HEADERS[self.dialect]
+            taken = request.headers.get(header) == "true" and request.key in self.objects
+            return Answer(409, code) if taken and self.honours else None
         wanted, there = request.headers.get("if-match"), self.objects.get(request.key)
         if self.dialect == "gs":
             asked = request.headers.get("x-goog-if-generation-match")

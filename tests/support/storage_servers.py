@@ -61,6 +61,30 @@ def versitygw(folder: Path) -> Iterator[Storage]:
         yield Storage("s3://lake", _s3(endpoint, "root", "hunter2hunter2"), _s3(endpoint, "reader", "hunter3hunter3"))
 
 
+def versitygw_as(scheme: str) -> Callable[[Path], AbstractContextManager[Storage]]:
+    """The same server as the endpoint of OBS or COS, with the options of their clients."""
+    names = {
+        "obs": ("fs.obs.endpoint", "fs.obs.access.key", "fs.obs.secret.key", "fs.obs.region"),
+        "cosn": (
+            "fs.cosn.bucket.endpoint_suffix",
+            "fs.cosn.userinfo.secretId",
+            "fs.cosn.userinfo.secretKey",
+            "fs.cosn.bucket.region",
+        ),
+    }[scheme]
+    given = dict(zip(("s3.endpoint", "s3.access-key", "s3.secret-key", "s3.region"), names, strict=True))
+
+    def named(options: Mapping[str, str]) -> dict[str, str]:
+        return {given[key]: value for key, value in options.items() if key in given}
+
+    @contextmanager
+    def serve(folder: Path) -> Iterator[Storage]:
+        with versitygw(folder) as found:
+            yield Storage(f"{scheme}://lake", named(found.options), named(found.reader))
+
+    return serve
+
+
 def _s3(endpoint: str, key: str, secret: str) -> dict[str, str]:
     keys = {"s3.access-key": key, "s3.secret-key": secret, "s3.region": "us-east-1"}
     return {**keys, "s3.endpoint": endpoint, "s3.path.style.access": "true"}

@@ -25,6 +25,8 @@ _CONNECT, _READ, _FIRST_READ, _LONGEST = "5s", "30s", "7s", "1h"
 _RETRIES, _RETRY_TIMEOUT = 8, timedelta(seconds=60)
 _LOCAL_HOST = re.compile(r"https?://(?:localhost|\d+\.\d+\.\d+\.\d+|\[)")
 _GOOGLE, _OF_ACCOUNT = "https://storage.googleapis.com", ("client_email", "private_key", "private_key_id")
+_HEADERS = {kind: f"x-{kind}-forbid-overwrite" for kind in ("oss", "obs", "cos")}
+_OF_REGION = re.compile(r"\b(?:obs|cos)\.([a-z0-9-]+)\.")
 _AZURE_HOST = re.compile(r"([a-z0-9]+)\.(?:dfs|blob)\.(core\.[\w.]+)")
 
 
@@ -36,9 +38,8 @@ class Client:
         self._found = settings_of(kind, bucket, options)
         self._scheme, self._bucket = scheme, bucket
         self.usual = self._store(_RETRIES, _READ)
-        self.creating = self.usual
-        if kind == "oss":
-            self.creating = self._store(_RETRIES, _READ, {"x-oss-forbid-overwrite": "true"})
+        header = _HEADERS.get(kind)
+        self.creating = self._store(_RETRIES, _READ, {header: "true"}) if header else self.usual
         self._first = self._store(0, _FIRST_READ)
         self._has_answered = False
 
@@ -70,7 +71,7 @@ class Client:
             "retry_timeout": _RETRY_TIMEOUT,
             "backoff": {"init_backoff": timedelta(milliseconds=50), "max_backoff": timedelta(seconds=4), "base": 2},
         }
-        make = {"s3": _s3, "oss": _s3, "gcs": _gcs, "azure": _azure}[found.kind]
+        make = {"s3": _s3, "oss": _s3, "obs": _s3, "cos": _s3, "gcs": _gcs, "azure": _azure}[found.kind]
         client = _client_options(found, read_timeout)
         if headers:
             client["default_headers"] = dict(headers)
@@ -134,9 +135,10 @@ def _s3(stores: Any, bucket: str, found: Settings, more: dict[str, Any]) -> Any:
             config[name] = value
     if found.is_on("requester_pays"):
         config["request_payer"] = True
-    if found.kind == "oss":
+    if found.kind in _HEADERS:
         config["disable_bulk_delete"] = True
-        config.setdefault("region", "oss")
+        region = _OF_REGION.search(found.get("endpoint"))
+        config.setdefault("region", region[1] if region else found.kind)
     return stores.S3Store(bucket, config=config, **_credentials(found, config), **more)
 
 
@@ -153,14 +155,16 @@ def _endpoint(found: Settings, bucket: str) -> dict[str, Any]:
 def endpoint_of(found: Settings, bucket: str) -> tuple[str, bool]:
     """Return the endpoint with its protocol, "" for Amazon's own, and whether the bucket is a part of the host name."""
     endpoint = found.get("endpoint")
+    if not endpoint and found.kind == "cos":
+        endpoint = f"cos.{found.get('region')}.myqcloud.com"
     if not endpoint:
         return "", not found.is_on("path_style") and "." not in bucket
     if "://" not in endpoint:
         endpoint = f"{'http' if found.get('tls').lower() == 'false' else 'https'}://{endpoint}"
     endpoint = endpoint.rstrip("/")
-    # Only Amazon and OSS certainly have a host name for each bucket; other storages have one if the setting requires
-    # it.
-    is_named = found.kind == "oss" or "amazonaws.com" in endpoint or found.get("path_style").lower() == "false"
+    # Only Amazon, OSS, OBS and COS certainly have a host name for each bucket; other storages have one if the setting
+    # requires it.
+    is_named = found.kind in _HEADERS or "amazonaws.com" in endpoint or found.get("path_style").lower() == "false"
     is_path = not is_named or found.is_on("path_style") or _LOCAL_HOST.match(endpoint) or "." in bucket
     return endpoint, not is_path
 

@@ -68,6 +68,20 @@ USED = {
         }
     ),
     "oss": _plain_keys({**_KEYS, **_NET, "connection.secure.enabled": "tls"}),
+    "obs": _plain_keys({**_KEYS, **_NET}),
+    "cos": _plain_keys(
+        {
+            **_KEYS,
+            **_NET,
+            "userinfo.secretId": "access_key_id",
+            "userinfo.secretKey": "secret_access_key",
+            "userinfo.sessionToken": "session_token",
+            "bucket.region": "region",
+            "bucket.endpoint_suffix": "endpoint",
+            "useHttps": "tls",
+            "maxRetries": "retries",
+        }
+    ),
     "gcs": _plain_keys(
         {
             "auth.service.account.json.keyfile": "service_account",
@@ -99,6 +113,7 @@ _STORE = "key stores of Java are not read; set the keys themselves on the catalo
 _TOKENS = "delegation tokens are not made; set keys"
 _OWN_KEYS = "keys of a customer are not sent; set the default key of the bucket"
 _ACCOUNT_KEYS = "keys of a customer are not sent; set the encryption of the account"
+_OBS_KEYS = "providers of Java cannot be used; set fs.obs.access.key and fs.obs.secret.key"
 _ROLE = "roles are not assumed here; assume the role outside, and set its keys"
 _CLASSES = "classes of Java cannot be used; set keys"
 _BUCKET_KEY = "encryption is not requested for each object; set the default encryption of the bucket"
@@ -135,6 +150,29 @@ REFUSED = {
             "security.credential.provider.path": _STORE,
             "acl.default": "access lists of objects are not set; use the policy of the bucket",
             "assumed.role.arn": _ROLE,
+        }
+    ),
+    "obs": _plain_keys(
+        {
+            "server-side-encryption-type": _BUCKET_KEY,
+            "server-side-encryption-key": _BUCKET_KEY,
+            "credentials.provider": _OBS_KEYS,
+            "security.provider": _OBS_KEYS,
+            "security.credential.provider.path": _STORE,
+            "acl.default": "access lists of objects are not set; use the policy of the bucket",
+            "cname": "own domains are not used; set fs.obs.endpoint to the endpoint of the region",
+            "client.factory.impl": "clients of Java cannot be used",
+        }
+    ),
+    "cos": _plain_keys(
+        {
+            "server-side-encryption.algorithm": _BUCKET_KEY,
+            "server-side-encryption.key": _BUCKET_KEY,
+            "server-side-encryption.context": _BUCKET_KEY,
+            "client-side-encryption.enabled": "objects are not encrypted here; use the encryption of the bucket",
+            "customer.domain": "own domains are not used; set fs.cosn.bucket.endpoint_suffix",
+            "userinfo.appid": "write the location with the whole name of the bucket, cosn://NAME-APPID/path",
+            "storage.class": "the class of storage is not set; use the lifecycle rules of the bucket",
         }
     ),
     "gcs": _plain_keys(
@@ -174,6 +212,17 @@ ONLY: dict[str, dict[str, tuple[tuple[str, ...], str]]] = {
     "s3": {
         plain(name): (_S3_SIGNERS, "requests are signed by version 4 of Amazon's algorithm; remove older versions")
         for name in ("signing-algorithm", "s3.signing-algorithm", "sts.signing-algorithm")
+    },
+    "obs": {},
+    "cos": {
+        plain("credentials.provider"): (
+            (
+                "org.apache.hadoop.fs.auth.SimpleCredentialProvider",
+                "org.apache.hadoop.fs.auth.SimpleCredentialsProvider",
+                "org.apache.hadoop.fs.cosn.auth.SimpleCredentialsProvider",
+            ),
+            "providers of Java cannot be used; set fs.cosn.userinfo.secretId and fs.cosn.userinfo.secretKey",
+        ),
     },
     "oss": {
         plain("signature.version"): (("V4",), "requests are signed by version 4 of Amazon's algorithm"),
@@ -226,6 +275,23 @@ NEEDLESS = {
         committer.generate.uuid committer.magic.track.commits.in.memory.enabled committer.magic.cleanup.enabled
         audit.enabled audit.service.classname audit.request.handlers audit.execution.interceptors
         audit.referrer.enabled audit.referrer.filter audit.reject.out.of.span.operations""",
+    ),
+    "obs": _names(
+        _EVERY,
+        """connection.maximum socket.send.buffer socket.recv.buffer paging.maximum copy.threads.max delete.threads.max
+        threads.core multipart.size multipart.purge multipart.purge.age multiobjectdelete.enable
+        multiobjectdelete.maximum multiobjectdelete.recursion multiobjectdelete.threshold fast.upload
+        fast.upload.buffer fast.upload.active.blocks readahead.range read.transform.enable idle.connection.time
+        max.idle.connections keep.alive validate.certificate strict.hostname.verification verify.response.content.type
+        upload.stream.retry.buffer.size read.buffer.size write.buffer.size copypart.size copypart.threads.max
+        list.threads.core list.threads.max list.workqueue.capacity list.parallel.factor trash.enable trash.dir""",
+    ),
+    "cos": _names(
+        _EVERY,
+        """user.agent tmp.dir buffer.size upload.buffer upload.buffer.size upload.part.size upload_thread_pool
+        copy_thread_pool retry.interval.seconds threads.keep_alive_time read.ahead.block.size read.ahead.queue.size
+        max.connection.num crc64.checksum.enabled crc32c.checksum.enabled traffic.limit complete.mpu.check
+        trsf.fs.ofs.tmp.cache.dir liststatus.list_max_keys""",
     ),
     "oss": _names(
         _EVERY,

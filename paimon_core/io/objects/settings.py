@@ -40,6 +40,10 @@ _FSSPEC_NAMES = {
     "account_key": "account_key",
     "sas_token": "sas_key",
 }
+_NEEDED = {  # otherwise the client would ask Amazon
+    "obs": "fs.obs.endpoint, such as obs.cn-north-4.myhuaweicloud.com",
+    "cos": "fs.cosn.bucket.region, or fs.cosn.bucket.endpoint_suffix, such as cos.ap-beijing.myqcloud.com",
+}
 _TOKEN_PROVIDER = plain("account.oauth.provider.type")
 _ENCRYPTIONS = {
     "AES256": "AES256",
@@ -119,7 +123,7 @@ def _by_rank(kind: str, bucket: str, options: Mapping[str, str]) -> list[tuple[s
                 break
         if rank < 0:
             continue
-        if name.startswith("bucket."):
+        if name.startswith("bucket.") and plain(name) not in USED[kind]:
             if not name.startswith(f"bucket.{bucket}."):
                 continue
             name, rank = name.removeprefix(f"bucket.{bucket}."), 100
@@ -167,6 +171,12 @@ def _check_token_provider(key: str, value: str) -> None:
             f"The setting {key} = {value} cannot be used: tokens are requested with a client id and a secret only. "
             "Set fs.azure.account.oauth2.client.id, .secret and .endpoint, and remove it from the catalog."
         )
+
+
+def check_endpoint(found: Settings) -> None:
+    """Raise `InvalidOptionError` if the endpoint is missing for a storage that has no usual one."""
+    if found.kind in _NEEDED and not (found.get("endpoint") or (found.kind == "cos" and found.get("region"))):
+        raise InvalidOptionError(f"This storage needs the endpoint of its region: set {_NEEDED[found.kind]}.")
 
 
 def _checked(found: Settings) -> Settings:

@@ -2,7 +2,8 @@
 
 Atomic create is a conditional put. Some S3-compatible storages accept the request and ignore the condition, and OSS
 ignores its header in buckets with versions. So before its first create in a bucket, a process proves that a second
-create of the same object is refused.
+create of the same object is refused. OBS and COS promise no condition: there a race proves it, too, first with S3's
+condition, then with the header of the storage.
 
 Object stores have no folders: `make_dirs` leaves a hidden, empty `.folder` object that listings do not show.
 """
@@ -10,6 +11,7 @@ Object stores have no folders: `make_dirs` leaves a hidden, empty `.folder` obje
 from __future__ import annotations
 
 import builtins
+import enum
 import errno
 import os
 import random
@@ -53,6 +55,9 @@ _BUSY = (0.02, 0.05, 0.1, 0.2, 0.4, *(0.8,) * 40)  # seconds between tries of a 
 _PAUSES = (0.05, 0.2, 0.5)  # seconds between tries after the connection has ended
 _MOST_COPY = 5 * 10**9  # bytes that a storage copies by one request
 _CONFLICT, _NOT_IMPLEMENTED = 409, 501
+_RACERS, _ROUNDS = 8, 4  # writers at once, and objects, of the proof by a race
+_TAKEN = frozenset(("FileAlreadyExists", "ObjectAlreadyExists"))  # codes: the object exists, by the header's refusal
+_UNKNOWN = frozenset(("InvalidArgument", "InvalidRequest", "NotImplemented"))  # codes: no such condition
 _POSTPONED = frozenset(("ConditionalRequestConflict", "OperationAborted"))  # codes: another request is running
 
 
@@ -139,7 +144,7 @@ class ObjectStoreFileIO:
 
     def replace_tagged(self, path: str, data: bytes, tag: str | None) -> bool:
         kind = scheme_of(self.scheme).kind
-        if tag is None or kind == "oss":  # OSS has no condition for puts over existing objects
+        if tag is None or kind in _WAYS:  # OSS, OBS and COS promise no condition for puts over existing objects
             self.replace_file(path, data)
             return True
 
@@ -174,14 +179,15 @@ class ObjectStoreFileIO:
         return False
 
     def create_exclusive(self, path: str, data: bytes) -> bool:
-        if not _proof(self, path.split("/")[2]).holds(partial(_refuses_second_create, self, path.rpartition("/")[0])):
+        way = _proof(self, path.split("/")[2]).way(partial(_proven_way, self, path.rpartition("/")[0]))
+        if way is None:
             raise UnsafeStorageError(
                 f"Cannot create {path} safely: the storage ignores the condition of a conditional put, so two commits "
-                "at once could overwrite each other. Use a storage or a bucket that honours it (on OSS one without "
-                "versions) or a JDBC or Hive catalog with 'lock.enabled' = 'true', or accept the risk for a table that "
-                "one process writes at a time with 'commit.unsafe-storage' = 'true'."
+                "at once could overwrite each other. Use a storage or a bucket that honours it (on OSS and COS one "
+                "without versions) or a JDBC or Hive catalog with 'lock.enabled' = 'true', or accept the risk for a "
+                "table that one process writes at a time with 'commit.unsafe-storage' = 'true'."
             )
-        created, found = self._create(path, data)
+        created, found = self._create(path, data, way)
         if not created and found == data:
             raise StorageError(
                 f"It is unknown whether this call created {path}: the file has the same bytes, and the client "
@@ -189,12 +195,12 @@ class ObjectStoreFileIO:
             )
         return created
 
-    def _create(self, path: str, data: bytes) -> tuple[bool, bytes | None]:
+    def _create(self, path: str, data: bytes, way: Way) -> tuple[bool, bytes | None]:
         """Create an object. Return whether it was created, and otherwise the content of the existing object."""
         is_refused = True  # the storage has done nothing so far
         for pause in _BUSY:
             try:
-                refusal = self._put_new(path, data)
+                refusal = self._put_new(path, data, way)
                 if refusal is None:
                     return True, None
                 is_refused = is_refused and is_first_try(refusal)
@@ -204,15 +210,18 @@ class ObjectStoreFileIO:
                 if is_refused:
                     raise
                 raise StorageError(str(error)) from None  # an earlier try may have created it
-            if status_of(refusal) != _CONFLICT or code_of(refusal) == "FileAlreadyExists":
+            if status_of(refusal) != _CONFLICT or code_of(refusal) in _TAKEN:
                 return False, None  # it existed, and has been deleted since
             time.sleep(pause * random.uniform(0.5, 1.0))  # another create of this object is running, and may fail
         raise _postponed(path, is_refused)
 
-    def _put_new(self, path: str, data: bytes) -> Exception | None:
-        """Put an object that must not exist. Return the client's refusal, or None."""
+    def _put_new(self, path: str, data: bytes, way: Way) -> Exception | None:
+        """Put an object that must not exist. Return the client's refusal, or None.
+
+        Raises `UnsafeStorageError` if the storage does not know the condition.
+        """
         client, key = self._client(path), _key(path)
-        has_header = client.creating is not client.usual
+        has_header = way is Way.HEADER
 
         def put(store: Any) -> None:
             _obstore().put(
@@ -229,8 +238,10 @@ class ObjectStoreFileIO:
             except _obstore().exceptions.AlreadyExistsError as error:
                 return error  # type: ignore[no-any-return]
             except Exception as error:
-                if code_of(error) in ("PreconditionFailed", "FileAlreadyExists"):
+                if code_of(error) == "PreconditionFailed" or code_of(error) in _TAKEN:
                     return error
+                if status_of(error) == _NOT_IMPLEMENTED or (status_of(error) == 400 and code_of(error) in _UNKNOWN):
+                    raise UnsafeStorageError(f"Cannot create {path} safely: {code_of(error)}.") from None
                 raise
             return None
 
@@ -374,22 +385,34 @@ def _obstore() -> Any:
     return import_optional("obstore", "An object store", "s3")
 
 
+class Way(enum.Enum):
+    """The ways to put an object only if it does not exist."""
+
+    CONDITION = "the condition If-None-Match"
+    HEADER = "the storage's header forbid-overwrite"
+
+
+_WAYS = {"oss": (Way.HEADER,), "obs": tuple(Way), "cos": tuple(Way)}
+_RACED = ("obs", "cos")  # kinds of storages that promise no condition
+
+
 class _Proof:
-    """The proof that creates in a bucket are safe.
+    """The proof that creates in a bucket are safe in one way.
 
     Only success is remembered: after a failure, the storage's configuration may be corrected, so the next create tries
     again.
     """
 
     def __init__(self) -> None:
-        self._lock, self._holds = threading.Lock(), False
+        self._lock = threading.Lock()
+        self._proven: Way | None = None
 
-    def holds(self, prove: Callable[[], bool]) -> bool:
-        """Return whether the proof succeeds, now or earlier. Creates that begin at the same time wait for one proof."""
-        if not self._holds:
+    def way(self, prove: Callable[[], Way | None]) -> Way | None:
+        """Return the way that was proven, now or earlier. Creates that begin at the same time wait for one proof."""
+        if self._proven is None:
             with self._lock:
-                self._holds = self._holds or prove()
-        return self._holds
+                self._proven = self._proven or prove()
+        return self._proven
 
 
 @lru_cache(maxsize=256)
@@ -398,13 +421,39 @@ def _proof(io: ObjectStoreFileIO, bucket: str) -> _Proof:
     return _Proof()
 
 
-def _refuses_second_create(io: ObjectStoreFileIO, folder: str) -> bool:
+def _proven_way(io: ObjectStoreFileIO, folder: str) -> Way | None:
+    """Return the first way in which creates are safe, tested with new objects in a folder; None if there is none."""
+    kind = scheme_of(io.scheme).kind
+    for way in _WAYS.get(kind, (Way.CONDITION,)):
+        with suppress(UnsafeStorageError):  # the storage does not know the condition
+            if _refuses_second_create(io, folder, way) and (kind not in _RACED or _one_wins(io, folder, way)):
+                return way
+    return None
+
+
+def _one_wins(io: ObjectStoreFileIO, folder: str, way: Way) -> bool:
+    """Return whether at most one of several writers at once creates an object, and its bytes stay."""
+    for _ in range(_ROUNDS):
+        probe = f"{folder}/{temporary_name('conditional-put')}"
+        texts = [str(number).encode() for number in range(_RACERS)]
+        try:
+            refusals = side_by_side(io, lambda text: io._put_new(probe, text, way), texts)  # noqa: B023
+            won = [text for text, refusal in zip(texts, refusals, strict=True) if refusal is None]
+            if won and won != [io.read_bytes(probe)]:
+                return False
+        finally:
+            with suppress(StorageError):
+                io.delete(probe)
+    return True
+
+
+def _refuses_second_create(io: ObjectStoreFileIO, folder: str, way: Way) -> bool:
     """Return whether the storage respects the condition of a put, tested with a new object in a folder."""
     probe = f"{folder}/{temporary_name('conditional-put')}"
     try:
-        io._create(probe, b"")
+        io._create(probe, b"", way)
         for pause in _BUSY:
-            refusal = io._put_new(probe, b"")
+            refusal = io._put_new(probe, b"", way)
             if refusal is None or code_of(refusal) not in _POSTPONED:
                 return refusal is not None
             time.sleep(pause)

@@ -78,13 +78,6 @@ def test_memory_storage() -> None:
     assert load_file_io("memory://wh", {"warehouse": "memory://wh"}) == FsspecFileIO("memory")
 
 
-@pytest.mark.parametrize(("scheme", "endpoint"), [("obs", "myhuaweicloud"), ("cosn", "myqcloud")])
-def test_storages_with_an_endpoint_for_s3_are_refused_by_name(scheme: str, endpoint: str) -> None:
-    remedy = rf"s3://BUCKET/path.*{endpoint}.*path.style.access = false.*sys.check_storage.*lock.enabled = true"
-    with pytest.raises(UnsupportedFeatureError, match=rf"{scheme}://.*{remedy}"):
-        load_file_io(f"{scheme}://bucket/wh", {})
-
-
 def test_an_unknown_storage() -> None:
     with pytest.raises(UnsupportedFeatureError, match="nosuch://"):
         load_file_io("nosuch://bucket/wh", {})
@@ -97,6 +90,9 @@ def test_an_unknown_storage() -> None:
         ("s3a", {"s3.secret-key": "hunter2", "fs.oss.endpoint": "x", "warehouse": "w"}, ["s3.secret-key"]),
         ("s3n", {"hadoop.fs.s3a.secret.key": "hunter2"}, ["fs.s3a.secret.key"]),
         ("oss", {"fs.oss.accessKeySecret": "hunter2"}, ["fs.oss.accessKeySecret"]),
+        ("obs", {"fs.obs.endpoint": "h", "fs.obs.secret.key": "hunter2"}, ["fs.obs.endpoint", "fs.obs.secret.key"]),
+        ("cosn", {"hadoop.fs.cosn.bucket.region": "r"}, ["fs.cosn.bucket.region"]),
+        ("cos", {"fs.cosn.bucket.region": "r", "s3.region": "x"}, ["fs.cosn.bucket.region"]),
         ("gs", {"fs.gs.storage.root.url": "http://h"}, ["fs.gs.storage.root.url"]),
         ("abfss", {"fs.azure.account.key": "hunter2"}, ["fs.azure.account.key"]),
     ],
