@@ -239,19 +239,25 @@ def _decode_value(data_type: DataType, body: bytes, at: int, types: Sequence[Dat
 
 def _is_of_slots(types: Sequence[DataType], body: bytes, at: int) -> bool:
     """Return whether a row has its wide DECIMALs and timestamps in slots, as pypaimon 1.3.2 writes them: only strings
-    and bytes have variable parts, and the slot at `at` cannot be an offset.
+    and bytes have variable parts, and the slot at `at` does not point to another part.
     """
     header = header_size(len(types))
     start = size = header + 8 * len(types)
+    texts: list[tuple[int, int]] = []
     for i, data_type in enumerate(types):
         slot = header + 8 * i
         is_null = body[(i + 8) // 8] >> (i % 8) & 1
         if data_type.kind in STRINGS and not is_null and not body[slot + _MAX_INLINE] & 0x80:
-            size += (max(0, struct.unpack_from("<i", body, slot)[0]) + 7) // 8 * 8
+            length, offset = struct.unpack_from("<ii", body, slot)
+            size += (max(0, length) + 7) // 8 * 8
+            texts.append((offset, offset + length))
     low, offset = struct.unpack_from("<ii", body, at)
-    most = _DECIMAL_SIZE if types[(at - header) // 8].kind is Kind.DECIMAL else _NANOS_PER_MILLI - 1
-    is_offset = start <= offset < size + _DECIMAL_SIZE * len(types) and 0 <= low <= most
-    return len(body) == size and not is_offset
+    if types[(at - header) // 8].kind is Kind.DECIMAL:
+        end, is_low = offset + low, 1 <= low <= _DECIMAL_SIZE  # zero has a byte, too
+    else:
+        end, is_low = offset + 8, 0 <= low < _NANOS_PER_MILLI
+    is_part = is_low and start <= offset < size + _DECIMAL_SIZE * len(types)  # perhaps one that was cut off
+    return len(body) == size and not (is_part and all(end <= begin or stop <= offset for begin, stop in texts))
 
 
 def _decode_hint(data_type: DataType, body: bytes, at: int, start: int) -> Any:
