@@ -27,6 +27,9 @@ BITMAP_INDEX_SCAN_SIZE = Option(
     "bitmap-index.fallback-scan-max-size", memory_size, 256 * 2**20, "Largest size of files for lookups of ranges."
 )
 BTREE_INDEX_BLOCK_SIZE = Option("btree-index.block-size", memory_size, 64 * 2**10, "Bytes of a block of a btree index.")
+BTREE_INDEX_BLOOM_FILTER = Option(
+    "btree-index.bloom-filter.enabled", boolean, False, "New btree indexes have a bloom filter of their keys."
+)
 BTREE_INDEX_COMPRESSION = Option("btree-index.compression", str, "none", "Codec of blocks: none, zstd or lz4.")
 BTREE_INDEX_COMPRESSION_LEVEL = Option("btree-index.compression-level", integer, 1, "Level of zstd.")
 BTREE_INDEX_SCAN_SIZE = Option(

@@ -1,9 +1,9 @@
 """The file of a `btree` global index: keys in order with their rows, in blocks, and an index of the blocks.
 
     file: data blocks | bitmap of the rows without a value, CRC-32 of it: 4 bytes; missing without such rows
-        | index block | footer
-    footer: 52 bytes: bloom filter: int64 offset, int32 size, int64 entries, all 0 | index block: int64 offset, int32
-        size | bitmap: the same, 0 without one | version: int32, 1 | magic: "ITBP"
+        | bloom filter; missing unless an option asks for it | index block | footer
+    footer: 52 bytes: bloom filter: int64 offset, int32 size, int64 keys, all 0 without one | index block: int64 offset,
+        int32 size | bitmap: the same, 0 without one | version: int32, 1 | magic: "ITBP"
     content of a block: entries | (unless they are all of the same size) the offset of each: int32
         | the size of all, or else their number: int32 | 1 byte: 0, of the same size; 1, not
     entry: size of the key: varint | key | size of the value: varint | value
@@ -28,22 +28,28 @@ from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedVersionError, is_later
 from paimon_core.indexes.file_index.keys import ByteKeys
 from paimon_core.indexes.global_index.blocks import WITHOUT, BlockHandle, Compress, damaged, seal
+from paimon_core.indexes.global_index.bloom_filter import filter_of
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows, RowIds, decode_row_ids, encode_row_ids, row_ids
 from paimon_core.spec.encodings.varints import decode_varints, put_varints, varint_sizes, varints_at
 
 FOOTER_SIZE = 52
 CHECKSUM_SIZE = 4
 _MAGIC, _VERSION = 0x50425449, 1
+_FOOTER = struct.Struct("<qiqqiqiii")
 _TAIL = 5  # the fewest bytes after the entries of a block
 _EQUAL, _DIFFERENT = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
 class BTreeFooter:
-    """The locations of the index block, and of the bitmap of rows without a value (None if all rows have a value)."""
+    """The locations of the index block, of the bitmap of rows without a value (None if all rows have a value), and of
+    the bloom filter (None without one), which is for a number of keys.
+    """
 
     index: BlockHandle
     nulls: BlockHandle | None
+    filter: BlockHandle | None = None
+    filtered_keys: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +74,8 @@ class BlockEntries:
         return self.data[start : start + size].tobytes()
 
 
-def encode_btree(grouped: GroupedRows, block_size: int, compress: Compress) -> bytes:
-    """Encode a file."""
+def encode_btree(grouped: GroupedRows, block_size: int, compress: Compress, *, has_filter: bool = False) -> bytes:
+    """Encode a file, with a bloom filter if it `has_filter`."""
     values, starts = _values(grouped)
     entries, offsets = _entries(grouped.keys, ByteKeys(values, starts))
     parts, size = list[bytes](), 0
@@ -96,8 +102,10 @@ def encode_btree(grouped: GroupedRows, block_size: int, compress: Compress) -> b
         bitmap = encode_row_ids(row_ids(grouped.nulls))
         handle = add(bitmap + struct.pack("<I", crc32(bitmap)))
         nulls = BlockHandle(handle.offset, len(bitmap))
+    found = filter_of(grouped.keys) if has_filter else None
+    of_filter = None if found is None else add(found.data)
     index, offsets = _entries(ByteKeys.of(last), _handles(handles))
-    footer = BTreeFooter(add_block(_block(index, offsets)), nulls)
+    footer = BTreeFooter(add_block(_block(index, offsets)), nulls, of_filter, 0 if found is None else found.keys)
     add(_encode_footer(footer))
     return b"".join(parts)
 
@@ -106,7 +114,7 @@ def decode_footer(path: str, data: bytes) -> BTreeFooter:
     """Decode the footer, from the last bytes of a file. Raises `CorruptFileError`."""
     if len(data) != FOOTER_SIZE:
         raise damaged(path, f"its footer has {len(data)} bytes instead of {FOOTER_SIZE}")
-    _, _, _, start, size, nulls_start, nulls_size, version, magic = struct.unpack("<qiqqiqiii", data)
+    filter_start, filter_size, keys, start, size, nulls_start, nulls_size, version, magic = _FOOTER.unpack(data)
     if magic != _MAGIC:
         raise damaged(path, f"it ends with {magic:08x}, and not with the magic number {_MAGIC:08x} of btree indexes")
     if is_later(version, _VERSION):
@@ -116,7 +124,11 @@ def decode_footer(path: str, data: bytes) -> BTreeFooter:
     if version != _VERSION:
         raise damaged(path, f"it is of version {version}, only {_VERSION} is supported")
     nulls = BlockHandle(nulls_start, nulls_size) if nulls_start or nulls_size else None
-    return BTreeFooter(BlockHandle(start, size), nulls)
+    if not (filter_start or filter_size or keys):
+        return BTreeFooter(BlockHandle(start, size), nulls)
+    if filter_size <= 0 or keys <= 0:
+        raise damaged(path, f"it has a bloom filter of {filter_size} bytes for {keys} keys")
+    return BTreeFooter(BlockHandle(start, size), nulls, BlockHandle(filter_start, filter_size), keys)
 
 
 def decode_nulls(path: str, data: bytes) -> RowIds:
@@ -176,7 +188,8 @@ def rows_of(path: str, entries: BlockEntries, first: int, end: int) -> NDArray[n
 def _encode_footer(footer: BTreeFooter) -> bytes:
     nulls = footer.nulls or BlockHandle(0, 0)
     handles = footer.index.offset, footer.index.size, nulls.offset, nulls.size
-    return struct.pack("<qiqqiqiii", 0, 0, 0, *handles, _VERSION, _MAGIC)
+    filtered = footer.filter or BlockHandle(0, 0)
+    return _FOOTER.pack(filtered.offset, filtered.size, footer.filtered_keys, *handles, _VERSION, _MAGIC)
 
 
 def _values(grouped: GroupedRows) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -63,6 +63,16 @@ class KeyFormat:
         number = int.from_bytes(key, "little" if self.width else "big", signed=True)
         return KeyType(self.width, floating=True).flipped(number) if self.floating else number
 
+    def stored(self, key: Key) -> bytes | None:
+        """Return the bytes of a key that `read` returned; None if several keys are read alike."""
+        if isinstance(key, bytes):
+            return key if self.of_text else None
+        if self.of_text or self.of_moment or self.floating:
+            return None
+        if self.width:
+            return key.to_bytes(self.width, "little", signed=True)
+        return key.to_bytes((key if key >= 0 else ~key).bit_length() // 8 + 1, "big", signed=True)
+
     @property
     def _least(self) -> int:
         return 9 if self.of_moment else self.width or 1

@@ -11,7 +11,8 @@ each block; and a footer of fixed size at the end of the file has the location o
               a value are empty
 
 A search reads the footer, the index block, blocks of the range, and for `bitmap` the bitmaps of its keys: one read of
-the storage each. The footer and the index block are cached. Keys are compared as Python values
+the storage each. The footer and the index block are cached. If a `btree` file has a bloom filter, and it is smaller
+than a few blocks, a search for one key begins with it. Keys are compared as Python values
 (`keys.KeyFormat.read`); a binary search in a block decodes only the keys that it compares.
 
 Rows are numbered from the first row that the index covers: the caller adds the id of this row. Every method raises
@@ -33,10 +34,13 @@ from paimon_core.indexes.file_index.keys import Key
 from paimon_core.indexes.global_index import bitmap, btree
 from paimon_core.indexes.global_index.block_codecs import Fetch, read_block, read_part
 from paimon_core.indexes.global_index.blocks import BlockHandle, damaged
+from paimon_core.indexes.global_index.bloom_filter import KeyFilter
 from paimon_core.indexes.global_index.grouped_rows import RowIds, decode_row_ids, row_ids
 from paimon_core.indexes.global_index.keys import KeyFormat
 from paimon_core.lazy import cached_property
 from paimon_core.spec.types import DataType, element_of
+
+_LARGEST_FILTER = 2**18  # bytes; with a larger filter, reading a block takes less time
 
 
 class GlobalIndexFile(Protocol):
@@ -60,6 +64,8 @@ class BTreeFile:
         self._known: dict[int, btree.BlockEntries] = {}
 
     def between(self, low: End | None, high: End | None) -> RowIds:
+        if low is not None and low == high and not self._may_have(low.key):
+            return RowIds()
         found = list(self._rows(low, high))
         return row_ids(np.concatenate(found)) if found else RowIds()
 
@@ -83,6 +89,18 @@ class BTreeFile:
                 ends = keys[0], keys[len(keys) - 1]
                 first, last = ends[::-1] if descending else ends
                 yield first, last, btree.rows_of(self._path, entries, 0, len(keys))
+
+    def _may_have(self, key: Key) -> bool:
+        """Return False if the bloom filter shows that the file does not have the key."""
+        stored = self._key_format.stored(key)
+        return stored is None or self._filter is None or self._filter.may_have(stored)
+
+    @cached_property
+    def _filter(self) -> KeyFilter | None:
+        handle = self._footer.filter
+        if handle is None or handle.size > _LARGEST_FILTER:
+            return None
+        return KeyFilter(read_part(self._path, self._fetch, handle), self._footer.filtered_keys)
 
     def _rows(self, low: End | None, high: End | None) -> Iterator[NDArray[np.int64]]:
         index, handles = self._index

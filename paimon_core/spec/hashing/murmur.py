@@ -38,6 +38,21 @@ def murmur3_bytes(data: bytes, seed: int) -> int:
     return int(_finish(h ^ np.uint32(len(data)))[0])
 
 
+def murmur3_with_tail(texts: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Hash bytes of one length, shape (texts, bytes). Each byte behind the last whole word counts as a word, with its
+    sign, as in Java's `MurmurHashUtils.hashBytes`.
+    """
+    count, size = texts.shape
+    whole = size // 4 * 4
+    h = np.full(count, SEED, dtype=np.uint32)
+    words = np.ascontiguousarray(texts[:, :whole]).view("<u4").reshape(count, whole // 4)
+    tail = texts[:, whole:].view(np.int8).astype(np.int32).view(np.uint32)
+    for part in (words, tail):
+        for i in range(part.shape[1]):
+            h = _mix(h, part[:, i])
+    return _finish(h ^ np.uint32(size)).view(np.int32)
+
+
 def bucket_of(hashes: NDArray[np.int32], buckets: int) -> NDArray[np.int32]:
     """Return the bucket numbers for hashes, shape (rows,)."""
     return np.abs(np.fmod(hashes, np.int32(buckets)))

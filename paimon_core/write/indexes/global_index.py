@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -27,6 +27,7 @@ from paimon_core.options import (
     BITMAP_INDEX_COMPRESSION,
     BITMAP_INDEX_COMPRESSION_LEVEL,
     BTREE_INDEX_BLOCK_SIZE,
+    BTREE_INDEX_BLOOM_FILTER,
     BTREE_INDEX_COMPRESSION,
     BTREE_INDEX_COMPRESSION_LEVEL,
     GLOBAL_INDEX_MAX_PARALLELISM,
@@ -52,21 +53,17 @@ _SHARED, _OLDER = "sorted-index.", "btree-index."  # the prefix of settings for 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The encoding of the files of an index type."""
+    """The settings of the files of an index type."""
 
-    encode: Callable[[GroupedRows, int, Compress], bytes]
     block_size: Option[int]
     codec: Option[str]
     level: Option[int]
 
 
 _FORMS = {
-    BITMAP: _Form(
-        encode_bitmap_index, BITMAP_INDEX_BLOCK_SIZE, BITMAP_INDEX_COMPRESSION, BITMAP_INDEX_COMPRESSION_LEVEL
-    ),
-    BTREE: _Form(encode_btree, BTREE_INDEX_BLOCK_SIZE, BTREE_INDEX_COMPRESSION, BTREE_INDEX_COMPRESSION_LEVEL),
+    BITMAP: _Form(BITMAP_INDEX_BLOCK_SIZE, BITMAP_INDEX_COMPRESSION, BITMAP_INDEX_COMPRESSION_LEVEL),
+    BTREE: _Form(BTREE_INDEX_BLOCK_SIZE, BTREE_INDEX_COMPRESSION, BTREE_INDEX_COMPRESSION_LEVEL),
     MULTIVALUE: _Form(
-        encode_bitmap_index,
         MULTIVALUE_INDEX_BLOCK_SIZE,
         MULTIVALUE_INDEX_COMPRESSION,
         MULTIVALUE_INDEX_COMPRESSION_LEVEL,
@@ -138,8 +135,10 @@ def indexed_rows(index_type: str, column: pa.ChunkedArray, data_type: DataType, 
 
 def encoded_index(options: TableOptions, index_type: str, grouped: GroupedRows) -> bytes:
     """Return the bytes of an index file. Raises `InvalidOptionError`."""
-    how = _FORMS[index_type]
-    return how.encode(grouped, options[how.block_size], _compress(options, index_type))
+    how, compress = _FORMS[index_type], _compress(options, index_type)
+    if index_type == BTREE:
+        return encode_btree(grouped, options[how.block_size], compress, has_filter=options[BTREE_INDEX_BLOOM_FILTER])
+    return encode_bitmap_index(grouped, options[how.block_size], compress)
 
 
 def _compress(options: TableOptions, index_type: str) -> Compress:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -22,11 +23,12 @@ from paimon_core.indexes.file_index.keys import ByteKeys
 from paimon_core.indexes.global_index import bitmap, btree
 from paimon_core.indexes.global_index.block_codecs import compression, read_block
 from paimon_core.indexes.global_index.blocks import BlockHandle, Codec, seal, unseal
+from paimon_core.indexes.global_index.bloom_filter import KeyFilter, filter_of
 from paimon_core.indexes.global_index.file_meta import SortedFileMeta, decode_file_meta, encode_file_meta
 from paimon_core.indexes.global_index.grouped_rows import GroupedRows
 from paimon_core.indexes.global_index.keys import KeyFormat
-from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES
-from paimon_core.spec.types import BIGINT, STRING
+from paimon_core.indexes.global_index.reader import GLOBAL_INDEX_FILES, GlobalIndexFile
+from paimon_core.spec.types import BIGINT, DOUBLE, STRING, DataType, DecimalType, Kind, TimeType
 from tests.support.damage import damaged
 from tests.support.examples import examples
 
@@ -165,6 +167,88 @@ def test_what_is_no_index_file() -> None:
         unseal("f", seal(9, b"body"))  # type: ignore[arg-type]
     with pytest.raises(UnsupportedFeatureError, match="lzo"):
         read_block("f", lambda start, size: seal(Codec.LZO, b"\1x"), BlockHandle(0, 2))
+
+
+# pypaimon 2.1.0, `BloomFilter.from_hashes` of these keys
+FILTERS = (
+    ([i.to_bytes(8, "little", signed=True) for i in range(-20, 20, 2)], "dc30fc04e4ebd11f050c5478113ff3c0"),
+    ([b"", b"a", b"abc", b"abcd", b"abcdefg", b"\xc3\xbc", b"\xff\xfe\xfd"], "28c3adeff815"),
+)
+
+
+def test_pypaimon_writes_the_same_filters() -> None:
+    for keys, data in FILTERS:
+        found = filter_of(ByteKeys.of(keys))
+        assert found == KeyFilter(bytes.fromhex(data), len(keys))
+        assert all(map(found.may_have, keys))
+
+
+@settings(max_examples=examples(60))
+@given(st.sets(st.integers(-(2**63), 2**63 - 1), max_size=60), st.sets(st.integers(-(2**63), 2**63 - 1), max_size=60))
+def test_filters_never_hide_a_key(present: set[int], absent: set[int]) -> None:
+    plain_file, filtered = (numbers_file(sorted(present), has_filter=h)[0] for h in (False, True))
+    for key in present | absent:
+        assert list(filtered.between(End(key), End(key))) == list(plain_file.between(End(key), End(key)))
+    assert list(filtered.values()) == list(plain_file.values())
+
+
+def numbers_file(numbers: Sequence[int], *, has_filter: bool) -> tuple[GlobalIndexFile, list[int]]:
+    """A file of numbers in small blocks, and the offsets that its reader reads."""
+    stored = ByteKeys.of([n.to_bytes(8, "little", signed=True) for n in numbers])
+    grouped = GroupedRows(stored, np.arange(len(numbers) + 1), np.arange(len(numbers)), NULLS[:0])
+    content, offsets = btree.encode_btree(grouped, 64, plain, has_filter=has_filter), list[int]()
+    key_format = KeyFormat.of(BIGINT)
+    assert key_format is not None
+
+    def fetch(start: int, size: int) -> bytes:
+        offsets.append(start)
+        return content[start : start + size]
+
+    return GLOBAL_INDEX_FILES["btree"]("f", len(content), key_format, fetch), offsets
+
+
+def test_a_search_for_a_missing_key_reads_no_block() -> None:
+    reads = []
+    for has_filter in (False, True):
+        file, offsets = numbers_file(range(0, 4000, 2), has_filter=has_filter)
+        assert not any(len(file.between(End(k), End(k))) for k in range(1, 4000, 20))
+        reads.append(len(offsets))
+        assert all(len(file.between(End(k), End(k))) == 1 for k in range(0, 4000, 200))
+    assert reads[0] > 150 and reads[1] < 40  # the filter errs for one key in twenty
+
+
+def test_large_filters_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paimon_core.indexes.global_index.reader._LARGEST_FILTER", 100)
+    file, offsets = numbers_file(range(200), has_filter=True)
+    assert list(file.between(End(7), End(7))) == [7] and len(offsets) == 3  # footer, index, block
+    assert file._filter is None  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("data_type", "stored"),
+    [
+        (BIGINT, [b"\xff" * 8, b"\x05" + b"\0" * 7]),
+        (STRING, [b"", "ü".encode()]),
+        (DecimalType(precision=30, scale=2), [b"\x80", b"\x7f", b"\x00\x80", b"\xff\x7f", b"\x00"]),
+    ],
+)
+def test_keys_lead_back_to_their_bytes(data_type: DataType, stored: list[bytes]) -> None:
+    key_format = KeyFormat.of(data_type)
+    assert key_format is not None
+    assert [key_format.stored(key_format.read("f", key)) for key in stored] == stored
+
+
+def test_keys_that_several_values_share_are_searched_without_a_filter() -> None:
+    for data_type, stored in ((DOUBLE, b"\0" * 8), (TimeType(Kind.TIMESTAMP, precision=6), b"\0" * 9)):
+        key_format = KeyFormat.of(data_type)
+        assert key_format is not None and key_format.stored(key_format.read("f", stored)) is None
+
+
+def test_filters_outside_of_the_file_are_damage() -> None:
+    for footer in ((10, 0, 5), (10, 4, 0), (10**9, 4, 5), (-1, 4, 5), (0, -4, 5)):
+        content = JAVA_BTREE[: -btree.FOOTER_SIZE] + struct.pack("<qiq", *footer) + JAVA_BTREE[-32:]
+        with pytest.raises(CorruptFileError):
+            open_file("btree", content, KeyFormat.of(BIGINT)).between(End(3), End(3))
 
 
 @pytest.mark.parametrize(

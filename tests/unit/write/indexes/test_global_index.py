@@ -18,6 +18,7 @@ from paimon_core.errors import (
     UnsupportedFeatureError,
 )
 from paimon_core.expressions.predicate import And, Compare, In, IsNull, Predicate
+from paimon_core.indexes.global_index.btree import FOOTER_SIZE, decode_footer
 from paimon_core.maintenance.orphans.search import remove_orphans
 from paimon_core.maintenance.snapshot_expiry import Retention, expire_snapshots
 from paimon_core.spec.index_manifest import IndexManifestEntry
@@ -69,6 +70,18 @@ def ids(table: Table, predicate: Predicate) -> list[int]:
 
 def kept(table: Table, predicate: Predicate) -> int:
     return table.plan(table.latest_snapshot(), predicate).files_kept
+
+
+def test_an_option_gives_btrees_a_bloom_filter(tmp_path: Path) -> None:
+    table = new_table(f"file:{tmp_path}", btree_index__bloom_filter__enabled="true")
+    insert(table, [(i, f"v{i * 3:03}") for i in range(60)])
+    index(table)
+    (entry,) = entries(table)
+    data = Path(index_path(table.store, entry.partition, entry.bucket, entry.file)).read_bytes()
+    assert decode_footer("f", data[-FOOTER_SIZE:]).filtered_keys == 60
+    wanted = [Compare("v", "=", f"v{n:03}") for n in (0, 30, 31, 177)]
+    assert [ids(table, of) for of in wanted] == [[0], [10], [], [59]]
+    assert [kept(table, of) for of in wanted] == [1, 1, 0, 1]
 
 
 def test_a_plan_leaves_out_files_and_rows(tmp_path: Path) -> None:
