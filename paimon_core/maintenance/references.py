@@ -212,10 +212,12 @@ class NeededFiles:
             yield store.paths.statistics(snapshot.statistics)
 
     def listed(self, store: TableStore, name: str) -> Iterator[str]:
-        """Yield the path of a manifest list, and of its manifests."""
+        """Yield the path of a manifest list, and of its manifests and their sidecars."""
         yield store.paths.manifest(name)
         for manifest in self._try(lambda: read_manifest_list(store, name)):
             yield store.paths.manifest(manifest.file_name)
+            if manifest.sidecar is not None:
+                yield store.paths.manifest(manifest.sidecar)
 
     def paths(self, store: TableStore, read: Callable[[], list[FileLocation]]) -> Iterator[str]:
         """Yield the paths of the data files that `read` returns, with their extra files."""

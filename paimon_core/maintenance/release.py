@@ -34,6 +34,7 @@ from paimon_core.maintenance.references import NeededFiles, Versions, load, read
 from paimon_core.maintenance.remaining import still_needed
 from paimon_core.options import SNAPSHOT_CLEAN_EMPTY_DIRS
 from paimon_core.progress import Phase, phase
+from paimon_core.spec.manifest import SIDECAR
 from paimon_core.spec.records import Column, Record
 from paimon_core.store.external.files import deletable
 from paimon_core.store.external.other_folders import FilePlaces
@@ -89,8 +90,10 @@ def release(
             extra=store.log_fields(),
         )
         return
+    # a list that an older writer has written again does not name the sidecars of its manifests
+    kept = {p for p in unneeded if p.endswith(SIDECAR) and p.removesuffix(SIDECAR) not in unneeded}
     places = FilePlaces(store)
-    unneeded = {place for path in unneeded for place in places.every(path)}
+    unneeded = {place for path in unneeded - kept for place in places.every(path)}
     (delete or delete_files)(store, unneeded)
     known.forget(unneeded)
     if store.options[SNAPSHOT_CLEAN_EMPTY_DIRS]:

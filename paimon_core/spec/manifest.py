@@ -5,12 +5,15 @@ A manifest list names manifests; a manifest is a sequence of ADD and DELETE of d
 
     manifest list   _VERSION: int, 2 | _FILE_NAME | _FILE_SIZE | _NUM_ADDED_FILES | _NUM_DELETED_FILES
                     | _PARTITION_STATS (`spec.stats`) | _SCHEMA_ID | _MIN_BUCKET? | _MAX_BUCKET? | _MIN_LEVEL?
-                    | _MAX_LEVEL? | _MIN_ROW_ID? | _MAX_ROW_ID?
+                    | _MAX_LEVEL? | _MIN_ROW_ID? | _MAX_ROW_ID? | _EXTRA_FILES?: names
     manifest        _VERSION: int, 2 | _KIND: 0 ADD, 1 DELETE | _PARTITION: BinaryRow | _BUCKET | _TOTAL_BUCKETS | _FILE
     _FILE           _FILE_NAME | _FILE_SIZE | _ROW_COUNT | _MIN_KEY, _MAX_KEY: BinaryRow | _KEY_STATS | _VALUE_STATS
                     | _MIN_SEQUENCE_NUMBER | _MAX_SEQUENCE_NUMBER | _SCHEMA_ID | _LEVEL | _EXTRA_FILES: names
                     | _CREATION_TIME?: ms | _DELETE_ROW_COUNT? | _EMBEDDED_FILE_INDEX?: bytes | _FILE_SOURCE?: 0 APPEND,
                     1 COMPACT | _VALUE_STATS_COLS?: names | _EXTERNAL_PATH? | _FIRST_ROW_ID? | _WRITE_COLS?: names
+
+The extra files of a manifest are its sidecar, `<manifest>.avro.sidecar`, which says what the blocks of the manifest
+contain. Java 2.1 and Rust write it, and readers may use it. We keep it with its manifest.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TO_BE_NUMBERED = 0  # placeholder: the commit replaces this sequence number by the number of its snapshot
 BucketKey = tuple[bytes, int]  # a partition, and the number of a bucket in it
 FileIdentifier = tuple[bytes, int, int, str, tuple[str, ...], bytes | None, str | None]
+SIDECAR = ".avro.sidecar"  # behind the name of its manifest
 UNAWARE_BUCKET = 0  # the bucket in metadata of append tables without buckets (`bucket = -1`)
 
 
@@ -123,6 +127,13 @@ class ManifestFileMeta:
     max_level: int | None = None
     min_row_id: int | None = None
     max_row_id: int | None = None
+    extra_files: tuple[str, ...] = ()
+
+    @property
+    def sidecar(self) -> str | None:
+        """Return the name of the manifest's sidecar; None if the list names none."""
+        name = self.file_name + SIDECAR
+        return name if name in self.extra_files else None
 
 
 def moment(millis: int) -> datetime:
@@ -169,6 +180,10 @@ def _build_entry(*, kind: int, **given: Any) -> ManifestEntry:
     return ManifestEntry(kind=file_kind(kind), **given)
 
 
+def _build_manifest(*, extra_files: list[str] | None = None, **given: Any) -> ManifestFileMeta:
+    return ManifestFileMeta(extra_files=tuple(extra_files or ()), **given)
+
+
 _STRINGS = {"type": "array", "items": "string"}
 _MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 _NAME = "org.apache.paimon.avro.generated.record"
@@ -212,25 +227,24 @@ MANIFEST_ENTRY = Record(
     ),
     plural="manifest entries",
 )
-MANIFEST_FILE_META = Record(
-    _NAME,
-    ManifestFileMeta,
-    (
-        Column("_FILE_NAME", "file_name", "string"),
-        Column("_FILE_SIZE", "file_size", "long"),
-        Column("_NUM_ADDED_FILES", "num_added_files", "long"),
-        Column("_NUM_DELETED_FILES", "num_deleted_files", "long"),
-        Column("_PARTITION_STATS", "partition_stats", record=SIMPLE_STATS),
-        Column("_SCHEMA_ID", "schema_id", "long"),
-        Column("_MIN_BUCKET", "min_bucket", nullable("int")),
-        Column("_MAX_BUCKET", "max_bucket", nullable("int")),
-        Column("_MIN_LEVEL", "min_level", nullable("int")),
-        Column("_MAX_LEVEL", "max_level", nullable("int")),
-        Column("_MIN_ROW_ID", "min_row_id", nullable("long")),
-        Column("_MAX_ROW_ID", "max_row_id", nullable("long")),
-    ),
-    plural="names of manifests",
+_OF_MANIFESTS = (
+    Column("_FILE_NAME", "file_name", "string"),
+    Column("_FILE_SIZE", "file_size", "long"),
+    Column("_NUM_ADDED_FILES", "num_added_files", "long"),
+    Column("_NUM_DELETED_FILES", "num_deleted_files", "long"),
+    Column("_PARTITION_STATS", "partition_stats", record=SIMPLE_STATS),
+    Column("_SCHEMA_ID", "schema_id", "long"),
+    Column("_MIN_BUCKET", "min_bucket", nullable("int")),
+    Column("_MAX_BUCKET", "max_bucket", nullable("int")),
+    Column("_MIN_LEVEL", "min_level", nullable("int")),
+    Column("_MAX_LEVEL", "max_level", nullable("int")),
+    Column("_MIN_ROW_ID", "min_row_id", nullable("long")),
+    Column("_MAX_ROW_ID", "max_row_id", nullable("long")),
 )
+_EXTRA_FILES = Column("_EXTRA_FILES", "extra_files", nullable(_STRINGS))
+MANIFEST_FILE_META = Record(_NAME, _build_manifest, (*_OF_MANIFESTS, _EXTRA_FILES), plural="names of manifests")
+# of manifests without extra files: lists as Paimon 2.0 writes them
+BARE_MANIFEST_FILE_META = Record(_NAME, _build_manifest, _OF_MANIFESTS, plural="names of manifests")
 
 
 def live_entries(entries: Iterable[ManifestEntry]) -> dict[FileIdentifier, ManifestEntry]:

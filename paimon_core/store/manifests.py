@@ -33,6 +33,7 @@ from paimon_core.options import (
 )
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import (
+    BARE_MANIFEST_FILE_META,
     ENTRY_VERSION,
     LIST_VERSION,
     MANIFEST_ENTRY,
@@ -153,10 +154,9 @@ def in_partitions(columns: EntryColumns, partitions: PartitionFilter) -> NDArray
 
 
 def manifest_list_file(store: TableStore, manifests: Sequence[ManifestFileMeta]) -> MetadataFile:
-    """Return a list as a file that is not yet written."""
-    return MetadataFile(
-        f"manifest-list-{uuid.uuid4()}-0", record_bytes(store, MANIFEST_FILE_META, LIST_VERSION, manifests)
-    )
+    """Return a list as a file that is not yet written. Manifests keep their sidecars."""
+    record = MANIFEST_FILE_META if any(m.extra_files for m in manifests) else BARE_MANIFEST_FILE_META
+    return MetadataFile(f"manifest-list-{uuid.uuid4()}-0", record_bytes(store, record, LIST_VERSION, manifests))
 
 
 def manifest_files(

@@ -16,9 +16,9 @@ from types import MappingProxyType
 
 from paimon_core.formats.registry import COMPRESSED_ENDINGS, FORMATS
 from paimon_core.io.file_io import is_temporary
+from paimon_core.spec.manifest import SIDECAR
 from paimon_core.spec.paths import UUID
 
-SIDECAR = ".avro.sidecar"  # behind the name of its manifest
 _CODECS = (*COMPRESSED_ENDINGS, "gzip", "lzo", "zstd", "brotli", "br", "none", "uncompressed")
 _FORMATS = (*FORMATS, "blob", "row", "vector", "arrow")  # arrow: column values that an UPDATE is about to apply
 _ENDING = rf"(?:\.(?:{'|'.join((*_CODECS, *_FORMATS))}))+"

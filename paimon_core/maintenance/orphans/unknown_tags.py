@@ -14,9 +14,9 @@ from functools import partial
 import numpy as np
 
 from paimon_core.io.file_io import is_temporary
-from paimon_core.maintenance.orphans.file_kinds import SIDECAR
 from paimon_core.maintenance.references import NeededFiles
 from paimon_core.spec.index_manifest import ENTRY_VERSION, INDEX_MANIFEST_ENTRY
+from paimon_core.spec.manifest import SIDECAR
 from paimon_core.store.indexes.index_files import index_path
 from paimon_core.store.manifests import read_columns
 from paimon_core.store.record_files import read_records
