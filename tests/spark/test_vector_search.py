@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from paimon_sql.spark.workers.searches import NearestSearch
 from tests.support.spark_versions import since
 
 SCORE = "__paimon_search_score"
@@ -84,7 +85,11 @@ def test_the_nearest_rows_of_each_row(spark: Any, kind: str) -> None:
     ):
         with pytest.raises(PySparkException, match=said):
             spark.sql(f"SELECT * FROM q, LATERAL (SELECT k FROM vector_search('t', 'v', {vector}, 2)) r").collect()
+    spark.sql("CREATE VIEW seen AS SELECT * FROM t")
+    spark.sql("CREATE TEMPORARY VIEW passing AS SELECT * FROM t")
     for table, column, said in (
+        ("seen", "v", "A search cannot read seen: it is a view. Name the table that it reads"),
+        ("passing", "v", "A search cannot read passing: it is a temporary view"),
         ("t$files", "v", "A search cannot read t.files: it reads tables with snapshots"),
         ("nothing", "v", "no table .*nothing"),
         ("spark_catalog.default.x", "v", "not in a Paimon catalog"),
@@ -93,6 +98,35 @@ def test_the_nearest_rows_of_each_row(spark: Any, kind: str) -> None:
     ):
         with pytest.raises(PySparkException, match=said):
             spark.sql(f"SELECT * FROM q, LATERAL vector_search('{table}', '{column}', q.e, 2) r").collect()
+
+
+def test_searches_in_versions(spark: Any) -> None:
+    spark.sql("CREATE TABLE t (k INT, v ARRAY<FLOAT> COMMENT '__VECTOR_FIELD;1')")
+    for k in (1, 2, 3):
+        spark.sql(f"INSERT INTO t VALUES ({k}, array(CAST({k} AS FLOAT)))")
+    spark.sql("CALL sys.create_tag(table => 't', tag => 'two', snapshot => 2)")
+    near = "SELECT s.k FROM vector_search('t', 'v', array(9f), 1)"
+    assert [rows(spark, f"{near} {v} AS s") for v in ("", "VERSION AS OF 1", "FOR VERSION AS OF 'two'")] == [
+        [(3,)],
+        [(1,)],
+        [(2,)],
+    ]
+    made = rows(spark, "SELECT CAST(commit_time AS STRING) FROM t$snapshots WHERE snapshot_id = 2")[0][0]
+    assert rows(spark, f"{near} TIMESTAMP AS OF TIMESTAMP '{made}' + INTERVAL '0' SECOND s WHERE s.k > 0") == [(2,)]
+
+
+def test_explain_does_not_search(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark.sql("CREATE TABLE t (k INT, v ARRAY<FLOAT>)")
+    spark.sql("INSERT INTO t VALUES (1, array(1f))")
+    query, runs, run = search("array(1f), 1"), [], NearestSearch.run
+    monkeypatch.setattr(NearestSearch, "run", lambda self, executor: runs.append(1) or run(self, executor))
+    for mode in ("", "FORMATTED", "EXTENDED", "COST"):
+        spark.sql(f"EXPLAIN {mode} {query}").collect()
+    assert runs == []
+    found = spark.sql(query)
+    found.explain()
+    assert [tuple(r) for r in found.collect()] == [(1,)]
+    assert runs == [1]  # the plan that DataFrame.explain has made runs
 
 
 @since(4, 1, "Spark 4.0 has no functions of Arrow arrays")

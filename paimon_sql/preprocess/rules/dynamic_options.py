@@ -68,7 +68,7 @@ def _version_before(tokens: Tokens, end: int) -> int:
     if "OF" not in symbols[longest:end]:
         return end
     for start in range(end - 1, longest, -1):
-        if symbols[start] in _VERSIONS and _take_version(cursor := Cursor(tokens, start)) and cursor.index == end:
+        if symbols[start] in _VERSIONS and take_version(cursor := Cursor(tokens, start)) and cursor.index == end:
             return start - (symbols[start - 1] == "FOR")
     return end
 
@@ -84,14 +84,14 @@ def _options_clause(tokens: Tokens, hint: int) -> list[Edit]:
     whole = cursor.replaced(hint, "")
     if first == close:
         return [whole]
-    if _take_version(cursor):
+    if take_version(cursor):
         texts = [(tokens.is_string(i), tokens.text(i)) for i in range(first, close)]
         spelled = "".join(quoted_text(text) if is_string else text for is_string, text in texts)
         return [whole, Edit.after(cursor.last, f" WITH ({spelled})")]
     return [Edit.at(tokens, hint, "WITH ", 2), Edit(tokens.end(close), whole.end, "")]
 
 
-def _take_version(cursor: Cursor) -> bool:
+def take_version(cursor: Cursor) -> bool:
     """Read `[FOR] SYSTEM_TIME AS OF` and its expression. Return whether it was read."""
     kind = 1 if cursor.symbol() == "FOR" else 0
     if cursor.symbol(kind) not in _VERSIONS or (cursor.symbol(kind + 1), cursor.symbol(kind + 2)) != ("AS", "OF"):

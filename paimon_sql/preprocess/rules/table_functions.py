@@ -71,7 +71,7 @@ def _call(tokens: Tokens, index: int) -> list[Edit]:
             f"{_usage(tokens, index)}, not {len(arguments)} arguments",
         )
     table, *values = arguments
-    text = with_option(tokens, index, table, option, ",".join(values))
+    text = "".join(with_option(tokens, index, table, option, ",".join(values)))
     return [Edit.replace(tokens[index], cursor.last, text)]
 
 
@@ -84,12 +84,14 @@ def _usage(tokens: Tokens, index: int) -> str:
     )
 
 
-def with_option(tokens: Tokens, index: int, table: str, option: str, value: str) -> str:
-    """Return the SQL of a table with an option, in place of the call of a function at a token. Not every Spark allows
-    options behind the USING of MERGE INTO.
+def with_option(tokens: Tokens, index: int, table: str, option: str, value: str) -> tuple[str, str]:
+    """Return the SQL of a table with an option, in place of the call of a function at a token: the parts before and
+    after a version of the table. Not every Spark allows options behind the USING of MERGE INTO.
     """
-    text = f"{table_name(table)} WITH ('{option}'={quoted_text(value)})"
-    return f"(SELECT * FROM {text})" if index and tokens.symbols[index - 1] == "USING" else text  # noqa: S608  quoted
+    name, options = table_name(table), f" WITH ('{option}'={quoted_text(value)})"
+    if index and tokens.symbols[index - 1] == "USING":
+        return f"(SELECT * FROM {name}", f"{options})"  # noqa: S608  quoted
+    return name, options
 
 
 def _literal(cursor: Cursor) -> str | None:

@@ -17,6 +17,7 @@ from paimon_sql.preprocess.edits import Edit
 from paimon_sql.preprocess.errors import PreprocessError
 from paimon_sql.preprocess.lexing import QUOTED_NAME, STRING, Tokens
 from paimon_sql.preprocess.quoting import quoted_text
+from paimon_sql.preprocess.rules.dynamic_options import take_version
 from paimon_sql.preprocess.rules.rule import Rule
 from paimon_sql.preprocess.rules.table_functions import check_unqualified, with_option
 
@@ -45,6 +46,10 @@ _NO_CONDITION = (
     "a search for the vector of each row cannot have a condition: write WHERE after the join, which then filters the "
     "rows that were found"
 )
+_NO_VERSION = (
+    "a search for the vector of each row cannot have a version: it reads the latest one. Name a branch, as in "
+    "vector_search('t$branch_b', …), or search for one vector"
+)
 _IN_LATERAL = ". In a LATERAL join, the vector of vector_search may be a column of the other table"
 _ENDS = frozenset({"GROUP", "HAVING", "ORDER", "LIMIT", "WINDOW", "UNION", "INTERSECT", "EXCEPT", "LATERAL", "JOIN"})
 _MOST_TOKENS = 3  # a sign, a dot, and digits
@@ -54,7 +59,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:[
 def vector_search(cursor: Cursor) -> list[Edit]:
     """Rewrite each call in FROM. Raises PreprocessError for arguments that are not literals."""
     tokens = cursor.tokens
-    return [_call(Cursor(tokens, index + 2), index) for index in _calls(tokens)]
+    return [edit for index in _calls(tokens) for edit in _call(Cursor(tokens, index + 2), index)]
 
 
 def _calls(tokens: Tokens) -> Iterator[int]:
@@ -77,12 +82,12 @@ def _calls(tokens: Tokens) -> Iterator[int]:
             yield index
 
 
-def _call(cursor: Cursor, index: int) -> Edit:
+def _call(cursor: Cursor, index: int) -> list[Edit]:
     name = cursor.tokens.symbols[index]
     table = cursor.take_text()
     start = cursor.index
     if name == "VECTOR_SEARCH" and table is not None and (edit := _of_each_row(cursor, index, table)) is not None:
-        return edit
+        return [edit]
     cursor.index = start
     read = {"VECTOR_SEARCH": _nearest, "FULL_TEXT_SEARCH": _matching, "HYBRID_SEARCH": _combined}[name]
     arguments = read(cursor) if table is not None and cursor.take(",") else None
@@ -91,8 +96,11 @@ def _call(cursor: Cursor, index: int) -> Edit:
     limit = arguments["k"]
     if not limit.is_integer():
         raise PreprocessError.at(cursor.last, f"{_USAGES[name]}; {limit} is not a whole number of rows")
-    text = with_option(cursor.tokens, index, table, SEARCH_OPTION, json.dumps({**arguments, "k": int(limit)}))
-    return Edit.replace(cursor.tokens[index], cursor.last, text)
+    given, end = json.dumps({**arguments, "k": int(limit)}), cursor.last
+    named, options = with_option(cursor.tokens, index, table, SEARCH_OPTION, given)
+    if take_version(cursor):  # Spark expects options behind the version
+        return [Edit.replace(cursor.tokens[index], end, named), Edit.after(cursor.last, options)]
+    return [Edit.replace(cursor.tokens[index], end, f"{named}{options}")]
 
 
 def _of_each_row(cursor: Cursor, index: int, table: str) -> Edit | None:
@@ -116,6 +124,8 @@ def _of_each_row(cursor: Cursor, index: int, table: str) -> Edit | None:
     end, tokens = cursor.last, cursor.tokens
     if not _is_lateral(cursor, tokens, index):
         return None
+    if take_version(Cursor(tokens, tokens.closings[index + 1] + 1)):
+        raise PreprocessError.at(end, _NO_VERSION)
     vector = end.source[tokens.start(first) : tokens.end(last)]
     more = json.dumps({"k": int(limit), "options": options})
     given = f"{quoted_text(table)}, {quoted_text(column)}, {vector}, {quoted_text(more)}"

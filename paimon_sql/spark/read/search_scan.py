@@ -18,7 +18,9 @@ from paimon_core.scan.text_search import HybridQuery, Query
 from paimon_core.spec.snapshot import Snapshot
 from paimon_core.spec.types import FLOAT, DataField
 from paimon_core.table import Table
+from paimon_sql.spark.jvm.arrow_schemas import arrow_schema
 from paimon_sql.spark.jvm.gateway import Jvm
+from paimon_sql.spark.jvm.scans.pushdown import is_statement_explain
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.read.scan_builder import PaimonScanBuilder
 from paimon_sql.spark.read.statistics import row_width
@@ -101,6 +103,8 @@ class SearchScan(LocalScan):
         return self.limit, self.limit * row_width(self.local_schema, {})
 
     def rows(self) -> Any:
+        if is_statement_explain(self.jvm):
+            return self.session.local_rows(arrow_schema(self.local_schema).empty_table(), self.local_schema)
         found = self.search.run(SparkExecutor(self.session, small=SMALL_WORK))
         return self.session.local_rows(found.select(self.local_schema.names), self.local_schema)
 

@@ -36,6 +36,7 @@ from paimon_sql.spark.jvm.classes import CHAR_VARCHAR_METADATA, FUNCTION_1
 from paimon_sql.spark.jvm.collections import items
 from paimon_sql.spark.jvm.expressions import cast, column, constant_of, expression
 from paimon_sql.spark.jvm.functions import column_udf, put_temporary_function, takes_arrow
+from paimon_sql.spark.jvm.sessions import is_temporary_view
 from paimon_sql.spark.proxy import Proxy
 from paimon_sql.spark.statements.catalog_registry import CatalogRegistry
 from paimon_sql.spark.types import string_types, to_struct
@@ -69,6 +70,10 @@ class NearestRows(Proxy):
     def _table(self, name: str) -> Table:
         """Load the table to search in. Raises `UnsupportedFeatureError` if it is not a table with snapshots."""
         found = self.registry.find_name(name)
+        is_temporary = is_temporary_view(self.registry.session, *self.registry.bridge.name_parts(name))
+        if is_temporary or (found is not None and found[0].has_view(found[1])):
+            kind = "a temporary view" if is_temporary else "a view"
+            raise UnsupportedFeatureError(f"A search cannot read {name}: it is {kind}. Name the table that it reads.")
         if found is None:
             raise UnsupportedFeatureError(f"A search cannot read {name}: it is not in a Paimon catalog.")
         catalog, identifier = found

@@ -33,3 +33,15 @@ SELECT * FROM q JOIN LATERAL inline(paimon_nearest_rows('a.t', 'it\'s', transfor
 SELECT * FROM q, LATERAL (SELECT * FROM vector_search('t', 'v', array(q.a, 2.0), 2)) r, LATERAL (SELECT k FROM vector_search('t', 'v', array(1.0, 2.0), 2))
 =>
 SELECT * FROM q, LATERAL (SELECT * FROM inline(paimon_nearest_rows('t', 'v', array(q.a, 2.0), '{"k": 2, "options": {}}'))) r, LATERAL (SELECT k FROM t WITH ('search.arguments'='{"column": "v", "vector": [1.0, 2.0], "k": 2, "options": {}}'))
+---
+SELECT id FROM vector_search('t', 'v', array(0.5), 1) FOR VERSION AS OF 3 AS s WHERE id > 1
+=>
+SELECT id FROM t FOR VERSION AS OF 3 WITH ('search.arguments'='{"column": "v", "vector": [0.5], "k": 1, "options": {}}') AS s WHERE id > 1
+---
+SELECT * FROM a JOIN full_text_search('t', 's', 'x', 1) TIMESTAMP AS OF TIMESTAMP '2026-01-01' - INTERVAL 1 DAY JOIN vector_search('t', 'v', array(0.5), 1) VERSION AS OF 'tag'
+=>
+SELECT * FROM a JOIN t TIMESTAMP AS OF TIMESTAMP '2026-01-01' - INTERVAL 1 DAY WITH ('search.arguments'='{"column": "s", "query": "x", "k": 1}') JOIN t VERSION AS OF 'tag' WITH ('search.arguments'='{"column": "v", "vector": [0.5], "k": 1, "options": {}}')
+---
+MERGE INTO a USING vector_search('t', 'v', array(0.5), 1) VERSION AS OF 3 AS s ON a.id = s.id WHEN MATCHED THEN DELETE
+=>
+MERGE INTO a USING (SELECT * FROM t VERSION AS OF 3 WITH ('search.arguments'='{"column": "v", "vector": [0.5], "k": 1, "options": {}}')) AS s ON a.id = s.id WHEN MATCHED THEN DELETE

@@ -83,6 +83,21 @@ def is_explaining(jvm: Jvm) -> bool:
     return bool(stack.has(classes.QUERY_EXECUTION, "explainString", execution))
 
 
+@hook(
+    "`ExplainCommand`",
+    "EXPLAIN: runs the searches that it shows",
+    Variant.of("named so", method(classes.EXPLAIN_COMMAND, "run", 1)),
+    Variant.of("not there"),
+)
+def is_statement_explain(jvm: Jvm) -> bool:
+    """Return whether an EXPLAIN statement plans a query: it never runs this plan. `DataFrame.explain` makes a plan that
+    may run later.
+    """
+    if jvm.variant(is_statement_explain).name != "named so":
+        return False
+    return bool(jvm.compiled("CallStack").has(classes.EXPLAIN_COMMAND, "run", "no such class"))
+
+
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
     """An aggregate function of a column; without an `argument`, of whole rows."""

@@ -40,6 +40,8 @@ def test_arguments_that_are_not_literals(arguments: str) -> None:
     ("query", "said"),
     [
         ("q, LATERAL (SELECT k FROM vector_search('t', 'v', q.e, 2) s WHERE k > 1) r", "cannot have a condition"),
+        ("q, LATERAL (SELECT k FROM vector_search('t', 'v', q.e, 2) VERSION AS OF 1) r", "cannot have a version"),
+        ("q JOIN LATERAL vector_search('t', 'v', q.e, 2) FOR VERSION AS OF 't' AS r", "cannot have a version"),
         ("q LEFT JOIN LATERAL vector_search('t', 'v', q.e, 2) r", "cannot be in an outer join"),
         ("q LEFT OUTER JOIN LATERAL (SELECT k FROM vector_search('t', 'v', q.e, 2)) r", "cannot be in an outer join"),
     ],
