@@ -11,6 +11,9 @@ To build MAPs, all values first become one pool: the used columns, one after the
 `__overflow`. Each entry of a MAP is three numbers, computed by numpy for all rows at once: its row, its key's number,
 and its index in the pool (column * rows + row, or after all columns). The entries are sorted by row; one `take` of the
 pool and one of the names give the MAPs. Entries with a number without a name are left out.
+
+A reader of a few keys reads the columns that the metadata lists for their numbers (`field-columns`), and `__overflow`
+if the metadata lists one of them there (`overflow-set`). It returns MAPs of these keys alone.
 Source: Java's Paimon 2.0, `fields.X.map.storage-layout` = shared-shredding.
 """
 
@@ -18,13 +21,15 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values, int64_array, validity
+from paimon_core.dataclass import dataclass
 from paimon_core.errors import UnsupportedFeatureError
 
 PREFIX = "paimon.map.shared-shredding."
@@ -40,7 +45,12 @@ Numbers = NDArray[np.int64]
 
 def is_shredded_map(found: pa.DataType, target: pa.DataType) -> bool:
     """Return whether a column of a file is a MAP with a column per key."""
-    return bool(pa.types.is_map(target) and pa.types.is_struct(found) and found.get_field_index(MAPPING) >= 0)
+    return bool(pa.types.is_map(target)) and has_column_per_key(found)
+
+
+def has_column_per_key(found: pa.DataType) -> bool:
+    """Return whether the type is the struct for such a MAP."""
+    return bool(pa.types.is_struct(found)) and found.get_field_index(MAPPING) >= 0
 
 
 def field_metadata(schema: pa.Schema) -> dict[str, dict[bytes, bytes]]:
@@ -53,34 +63,109 @@ def field_metadata(schema: pa.Schema) -> dict[str, dict[bytes, bytes]]:
     return {f.name: {**f.metadata, **(schema.field(f.name).metadata or {})} for f in known}
 
 
+@dataclass(frozen=True, slots=True)
+class SelectedKeys:
+    """Some keys of a MAP in a file: the columns that can have their values, and whether the overflow can.
+
+    `names` has the name of each of `numbers`, which ascend; `width` is the number of columns in the file, and `value`
+    the type of values there.
+    """
+
+    numbers: Numbers
+    names: pa.Array
+    value: pa.DataType
+    width: int
+    columns: tuple[int, ...]
+    in_overflow: bool
+
+    def parts(self, column: str) -> list[str]:
+        """Return the paths to read of a column of the file."""
+        found = [MAPPING, *(f"{COLUMN}{n}" for n in self.columns), *([OVERFLOW] if self.in_overflow else [])]
+        return [f"{column}.{part}" for part in found]
+
+    def maps(self, column: pa.StructArray) -> pa.MapArray:
+        """Return the MAPs of these keys, with values of the file's type; NULL where the MAP is NULL.
+
+        Raises `ValueError` for contradictions in the file.
+        """
+        valid, rows = validity(column), len(column)
+        mapped = _mapping(column.field(MAPPING), valid, self.width)
+        mapped = np.where(np.isin(mapped, self.numbers), mapped, -1)
+        row, index = np.nonzero(mapped >= 0)
+        used = np.unique(index)
+        if unlisted := [int(n) for n in used if n not in self.columns]:
+            raise ValueError(f"column {unlisted[0]} of a MAP has a key that its metadata does not list there")
+        pool = [column.field(f"{COLUMN}{n}") for n in used]
+        numbers, owners = mapped[row, index], row
+        indices = np.searchsorted(used, index) * rows + row
+        if self.in_overflow:
+            overflow = column.field(OVERFLOW)
+            more_row, more_index = map_entries(overflow, valid)
+            pool.append(overflow.items)
+            indices = np.concatenate([indices, len(used) * rows + more_index])
+            numbers = np.concatenate([numbers, fixed_values(overflow.keys, np.int32)[more_index]])
+            owners = np.concatenate([owners, more_row])
+        order = np.argsort(owners, kind="stable")  # in a row, values in columns come before other values
+        known = np.searchsorted(self.numbers, numbers[order])
+        last = len(self.numbers) - 1
+        kept = self.numbers[np.minimum(known, last)] == numbers[order] if last >= 0 else np.zeros(len(order), np.bool_)
+        order, known = order[kept], known[kept]
+        offsets = np.append(0, np.cumsum(np.bincount(owners[order], minlength=rows)))
+        values = pa.concat_arrays(pool) if pool else pa.nulls(0, self.value)
+        return pa.MapArray.from_arrays(
+            pa.array(offsets, pa.int32()),
+            self.names.take(int64_array(known)),
+            values.take(int64_array(indices[order])),
+            mask=None if valid.all() else pa.array(~valid),
+        )
+
+
 def whole_maps(column: pa.StructArray, metadata: Mapping[bytes, bytes] | None) -> pa.MapArray:
     """Return the MAPs, with values of the file's type.
 
     Raises `ValueError` for contradictions in the file, `UnsupportedFeatureError` for another version of the layout.
     """
-    ids, names = _key_names(metadata or {})
-    valid, rows = validity(column), len(column)
-    columns = sum(f.name.startswith(COLUMN) for f in column.type)
-    mapped = _mapping(column.field(MAPPING), valid, columns)
-    row, index = np.nonzero(mapped >= 0)
-    used = np.unique(index)
-    overflow = column.field(OVERFLOW)
-    more_row, more_index = map_entries(overflow, valid)
-    pool = pa.concat_arrays([*(column.field(f"{COLUMN}{n}") for n in used), overflow.items])
-    indices = np.concatenate([np.searchsorted(used, index) * rows + row, len(used) * rows + more_index])
-    numbers = np.concatenate([mapped[row, index], fixed_values(overflow.keys, np.int32)[more_index]])
-    owners = np.concatenate([row, more_row])
-    order = np.argsort(owners, kind="stable")  # in a row, values in columns come before other values
-    known = np.searchsorted(ids, numbers[order])
-    kept = ids[np.minimum(known, len(ids) - 1)] == numbers[order] if len(ids) else np.zeros(len(order), np.bool_)
-    order, known = order[kept], known[kept]
-    offsets = np.append(0, np.cumsum(np.bincount(owners[order], minlength=rows)))
-    return pa.MapArray.from_arrays(
-        pa.array(offsets, pa.int32()),
-        names.take(int64_array(known)),
-        pool.take(int64_array(indices[order])),
-        mask=None if valid.all() else pa.array(~valid),
+    return _every_key(column.type, metadata or {}).maps(column)
+
+
+def selected_keys(
+    found: pa.StructType, metadata: Mapping[bytes, bytes] | None, keys: Collection[str]
+) -> SelectedKeys | None:
+    """Return the parts of a MAP's struct that can have the keys; None if the metadata does not list them.
+
+    Raises the errors of `whole_maps`.
+    """
+    every, known = _every_key(found, metadata or {}), metadata or {}
+    columns_of, overflow = (known.get(f"{PREFIX}{name}".encode()) for name in ("field-columns", "overflow-set"))
+    if columns_of is None or overflow is None:
+        return None
+    by_number, in_overflow = json.loads(columns_of), _listed(json.loads(overflow))
+    if not isinstance(by_number, dict):
+        raise ValueError("a MAP does not list the columns of its keys")
+    places = [i for i, name in enumerate(every.names.to_pylist()) if name in keys]
+    numbers = [int(every.numbers[i]) for i in places]
+    columns = {column for number in numbers for column in _listed(by_number.get(str(number), []))}
+    if not columns <= {*every.columns}:
+        raise ValueError("a MAP lists columns that it does not have")
+    return replace(
+        every,
+        numbers=np.array(numbers, dtype=np.int64),
+        names=every.names.take(pa.array(places, pa.int64())),
+        columns=tuple(sorted(columns)),
+        in_overflow=not in_overflow.isdisjoint(numbers),
     )
+
+
+def _listed(numbers: object) -> frozenset[int]:
+    if not isinstance(numbers, list) or not all(type(n) is int for n in numbers):
+        raise ValueError("a MAP does not list numbers of its columns and keys")
+    return frozenset(numbers)
+
+
+def _every_key(found: pa.StructType, metadata: Mapping[bytes, bytes]) -> SelectedKeys:
+    numbers, names = _key_names(metadata)
+    columns = tuple(range(sum(f.name.startswith(COLUMN) for f in found)))
+    return SelectedKeys(numbers, names, found.field(OVERFLOW).type.item_type, len(columns), columns, in_overflow=True)
 
 
 def _mapping(lists: pa.ListArray, valid: NDArray[np.bool_], columns: int) -> Numbers:

@@ -31,7 +31,8 @@ class ReadRequest:
     `predicate` (over `fields`) may skip parts of the file without a match; matching rows are never skipped. `unread`
     are columns that the file must have although they are not read: a file without them belongs to another table.
     `variant_paths` has, by field id of a VARIANT, the paths of keys that are needed; a reader may return values with
-    these parts alone. `options` are the table's options; some formats need them to read. `max_rows` and `max_bytes`
+    these parts alone. `map_keys` has, by field id of a MAP, the keys that are needed; a reader may return MAPs with
+    these keys alone. `options` are the table's options; some formats need them to read. `max_rows` and `max_bytes`
     limit a batch. `row_count` is the number of rows in metadata, None if unknown: a file with another number of rows is
     corrupt. `size` is the number of bytes in metadata, which saves a request; a file of another size is read, too.
     """
@@ -50,6 +51,7 @@ class ReadRequest:
     row_count: int | None = None
     size: int | None = None
     variant_paths: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    map_keys: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

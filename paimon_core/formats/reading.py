@@ -17,7 +17,7 @@ from paimon_core.arrow.evolution import (
     sources_of,
     spelled,
 )
-from paimon_core.arrow.shredded_maps import is_shredded_map, whole_maps
+from paimon_core.arrow.shredded_maps import SelectedKeys, has_column_per_key, is_shredded_map, selected_keys, whole_maps
 from paimon_core.arrow.types import KEY_PREFIX, SEQUENCE_NUMBER, VALUE_KIND, arrow_schema, without_ids
 from paimon_core.errors import (
     CorruptFileError,
@@ -28,6 +28,7 @@ from paimon_core.errors import (
 )
 from paimon_core.formats.file_format import ReadRequest
 from paimon_core.io.file_io import storage_errors
+from paimon_core.spec.types import DataField, Kind
 
 
 @contextmanager
@@ -69,6 +70,17 @@ def request_sources(found: Sequence[pa.Field], request: ReadRequest) -> list[str
         raise InvalidDataError(
             f"File {request.path} cannot be read by names: {e}. Rename one of them, or the column of the table."
         ) from e
+
+
+def keys_to_read(found: pa.Field, wanted: DataField, request: ReadRequest) -> SelectedKeys | None:
+    """Return the keys to read of a MAP that a file has with a column per key; None if the whole column is read.
+
+    Raises `ValueError`, `UnsupportedFeatureError`.
+    """
+    keys = request.map_keys.get(wanted.id) if wanted.type.kind is Kind.MAP else None
+    if keys is None or not has_column_per_key(found.type):
+        return None
+    return selected_keys(found.type, found.metadata, keys)
 
 
 def conform_batch(batch: pa.RecordBatch, sources: Sequence[str | None], request: ReadRequest) -> pa.RecordBatch:

@@ -117,8 +117,8 @@ class TableStore:
 
     `zone` converts between instants and local times: it is the session's time zone, None for the process's. `metrics`
     counts commits and compactions, `filters` the filters of scans, `conflicts` the failed commits. `threads`
-    decode files for the reader of a split. `variant_paths` are the parts of VARIANTs that a query needs, see
-    `ReadRequest`. `early_look` is the look at the versions of the table when it was opened.
+    decode files for the reader of a split. `variant_paths` and `map_keys` are the parts of VARIANTs and MAPs that a
+    query needs, see `ReadRequest`. `early_look` is the look at the versions of the table when it was opened.
     """
 
     io: FileIO
@@ -141,6 +141,7 @@ class TableStore:
     conflicts: SeenConflicts = field(default=CONFLICTS, compare=False, repr=False)
     threads: int = field(default=1, compare=False, repr=False)
     variant_paths: Mapping[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
+    map_keys: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     early_look: EarlyLook | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -163,9 +164,10 @@ class TableStore:
     def under(self, schema: TableSchema, branch: str) -> TableStore:
         """Return the store of the same table or of a branch, with another schema and its options.
 
-        It reads whole VARIANTs, because fields may have other ids in that schema.
+        It reads whole VARIANTs and MAPs, because fields may have other ids in that schema.
         """
-        return replace(self, schema=schema, options=TableOptions(schema.options), branch=branch, variant_paths={})
+        options = TableOptions(schema.options)
+        return replace(self, schema=schema, options=options, branch=branch, variant_paths={}, map_keys={})
 
     @cached_property
     def paths(self) -> TablePaths:

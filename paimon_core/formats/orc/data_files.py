@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.orc as po
 
 from paimon_core.arrow.evolution import conform
-from paimon_core.arrow.shredded_maps import field_metadata
+from paimon_core.arrow.shredded_maps import SelectedKeys, field_metadata
 from paimon_core.arrow.types import FIELD_ID, ORC_FIELD_ID, arrow_schema
 from paimon_core.errors import InvalidDataError, InvalidOptionError, UnsupportedFeatureError
 from paimon_core.formats.codecs import ORC_CODECS, codec
@@ -29,7 +29,13 @@ from paimon_core.formats.orc.timestamps import (
     times_as_numbers,
 )
 from paimon_core.formats.output import OutputFile
-from paimon_core.formats.reading import check_row_count, conform_batch, read_errors, request_sources
+from paimon_core.formats.reading import (
+    check_row_count,
+    conform_batch,
+    keys_to_read,
+    read_errors,
+    request_sources,
+)
 from paimon_core.formats.shared_maps import SharedMaps, shared_maps
 from paimon_core.formats.stats import ValueStats
 from paimon_core.formats.writers import naming_writer
@@ -85,8 +91,9 @@ class OrcFormat:
             file = po.ORCFile(source)
             check_row_count(request, file.nrows)
             sources = request_sources(list(file.schema), request)
-            names = _selection(file.schema, [s for s in sources if s is not None])
             metadata = field_metadata(file.schema)
+            keys = _keys(file.schema, metadata, sources, request)
+            names = _selection(file.schema, [s for s in sources if s is not None], keys)
             moments = moments_without_zone(file, tail, sources, request.fields)
             for i in range(file.nstripes):
                 zone = check_stripe(source, tail, tail.stripes[i], near=io.is_near)
@@ -95,6 +102,9 @@ class OrcFormat:
                 stripe = _by_rules(file, source, i, names, (request.path, own)) if stripe is None else stripe
                 stripe.validate(full=True)  # ORC files have no checksums, so texts may be invalid UTF-8
                 stripe = without_char_spaces(stripe, file.schema, tail)
+                for name, selected in keys.items():
+                    index = stripe.schema.get_field_index(name)
+                    stripe = stripe.set_column(index, name, selected.maps(stripe.column(index)))
                 if metadata:
                     fields = [f.with_metadata(metadata.get(f.name, f.metadata)) for f in stripe.schema]
                     stripe = pa.RecordBatch.from_arrays(stripe.columns, schema=pa.schema(fields))
@@ -317,11 +327,28 @@ def _natively(file: po.ORCFile, index: int, names: list[str] | None, zone: str) 
         raise
 
 
-def _selection(found: pa.Schema, names: Sequence[str]) -> list[str] | None:
-    """Return the columns to request, None for all: pyarrow would read a name with a dot as a path."""
-    if any("." in n for n in found.names):
+def _keys(
+    found: pa.Schema, metadata: Mapping[str, dict[bytes, bytes]], sources: Sequence[str | None], request: ReadRequest
+) -> dict[str, SelectedKeys]:
+    """Return the keys to read of MAPs that have a column per key, by column of the file."""
+    if not request.map_keys or _has_dots(found):
+        return {}
+    pairs = ((f, s) for f, s in zip(request.fields, sources, strict=True) if s is not None)
+    keys = {s: keys_to_read(found.field(s).with_metadata(metadata.get(s)), f, request) for f, s in pairs}
+    return {name: selected for name, selected in keys.items() if selected is not None}
+
+
+def _has_dots(found: pa.Schema) -> bool:
+    """Return whether pyarrow would read the name of a column as a path."""
+    return any("." in n for n in found.names)
+
+
+def _selection(found: pa.Schema, names: Sequence[str], keys: Mapping[str, SelectedKeys]) -> list[str] | None:
+    """Return the columns to request, with paths of the MAPs that are read by keys; None for all."""
+    if _has_dots(found):
         return None
-    return list(dict.fromkeys(names)) or found.names[:1]
+    wanted = (part for name in names for part in (keys[name].parts(name) if name in keys else [name]))
+    return list(dict.fromkeys(wanted)) or found.names[:1]
 
 
 def _step(stripe: pa.RecordBatch, request: ReadRequest) -> int:

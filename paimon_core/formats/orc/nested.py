@@ -20,7 +20,7 @@ def changed_columns(batch: pa.RecordBatch, schema: pa.Schema, tail: OrcTail, cha
     """Return a batch of a file with other arrays in place of some parts.
 
     `schema` is the schema of the file, or the same schema with other types of parts without subparts. `change` gets the
-    number of each such part, and returns the array that replaces it.
+    number of each such part, and returns the array that replaces it. Structs of the batch may lack fields.
     """
     root = dict(zip(schema.names, tail.types[0].below, strict=True))
     fields = [schema.field(name) for name in batch.schema.names]
@@ -48,8 +48,11 @@ def _changed(column: pa.Array, wanted: pa.DataType, tail: OrcTail, number: int, 
         return change(column, number)
     nulls = column.is_null() if column.null_count else None
     if pa.types.is_struct(wanted):
-        children = [_changed(column.field(i), f.type, tail, below[i], change) for i, f in enumerate(wanted)]
-        fields = [f.with_type(c.type) for f, c in zip(wanted, children, strict=True)]
+        read = list(zip(wanted, below, strict=True))
+        if column.type.num_fields < len(read):
+            read = [(f, n) for f, n in read if column.type.get_field_index(f.name) >= 0]
+        children = [_changed(column.field(i), f.type, tail, n, change) for i, (f, n) in enumerate(read)]
+        fields = [f.with_type(c.type) for (f, _), c in zip(read, children, strict=True)]
         return pa.StructArray.from_arrays(children, fields=fields, mask=nulls)
     if pa.types.is_map(wanted):
         keys = _changed(column.keys, wanted.key_type, tail, below[0], change)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from paimon_core.arrow.columns import fixed_values, int64_array, rows_at, without_rows
+from paimon_core.arrow.shredded_maps import SelectedKeys
 from paimon_core.arrow.types import ROW_INDEX, arrow_schema
 from paimon_core.dataclass import dataclass
 from paimon_core.errors import CorruptFileError, UnfamiliarFormError
@@ -31,7 +32,7 @@ from paimon_core.formats.parquet.page_cuts import PagesOfGroup, pages_of_group
 from paimon_core.formats.parquet.settings import VERIFY_CHECKSUM
 from paimon_core.formats.parquet.thrift import I32, Fields, checked_structure
 from paimon_core.formats.parquet.unfamiliar import parquet_errors
-from paimon_core.formats.reading import check_row_count, conform_batch, request_sources
+from paimon_core.formats.reading import check_row_count, conform_batch, keys_to_read, request_sources
 from paimon_core.formats.stats import chunk_stats, leaf_indices, page_stats
 from paimon_core.formats.trusted_bounds import PARQUET_FOOTER
 from paimon_core.io.file_io import FileIO
@@ -132,8 +133,8 @@ class _Opened:
     """An open file. If the file is near, so that checking each page is cheap, it has its checked footer.
 
     `has_own_types`: the columns have the types of the file's own footer: neither Arrow's metadata nor a changed footer
-    gives them others. `verifies`: the checksums of pages are checked. `parts` are the parts to read of VARIANTs, by
-    column.
+    gives them others. `verifies`: the checksums of pages are checked. `parts` are the paths to read of VARIANTs and
+    MAPs, by column. `keys` are the keys of these MAPs.
     """
 
     file: pq.ParquetFile
@@ -141,6 +142,7 @@ class _Opened:
     has_own_types: bool = False
     verifies: bool = False
     parts: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    keys: Mapping[str, SelectedKeys] = dataclasses.field(default_factory=dict)
     ahead: ChunksAhead | None = None
 
     @property
@@ -154,8 +156,8 @@ class _Opened:
     def batches(self, size: int, groups: Sequence[int], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         if self.near is not None:
             for group in groups:
-                self.near.check_pages(group, frozenset(names))
-        wanted = [part for name in names for part in self.parts.get(name, (name,))]
+                self.near.check_pages(group, {*names} - self.parts.keys(), self._paths(self.parts))
+        wanted = self._paths(names)
         if self.near is not None and any(_may_be_vectors(self.schema.field(name).type) for name in names):
             for group in groups:
                 yield from self._group(size, group, names)
@@ -163,7 +165,7 @@ class _Opened:
         windows = [list(groups)] if self.ahead is None else self.ahead.windows(self.metadata, groups, wanted)
         for window in windows:
             for batch in self.file.iter_batches(size, row_groups=window, columns=wanted, use_threads=False):
-                yield with_variants(batch, self.parts) if self.parts else batch
+                yield self._whole(batch)
 
     def _group(self, size: int, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield a row group. Its columns of vectors are decoded here."""
@@ -175,14 +177,14 @@ class _Opened:
         }
         known = {n: column.cast(fields[n].type) for n, column in found.items() if column is not None}
         others = [n for n in fields if n not in known]
-        wanted = [part for name in others for part in self.parts.get(name, (name,))]
+        wanted = self._paths(others)
         if not others:
             vectors = pa.RecordBatch.from_arrays([known[n] for n in fields], schema=pa.schema(list(fields.values())))
             yield from (vectors.slice(start, size) for start in range(0, rows, size))
             return
         start = 0
         for batch in self.file.iter_batches(size, row_groups=[group], columns=wanted, use_threads=False):
-            whole = with_variants(batch, self.parts) if self.parts else batch
+            whole = self._whole(batch)
             columns = {n: known[n].slice(start, len(batch)) if n in known else whole.column(n) for n in fields}
             yield pa.RecordBatch.from_arrays(
                 list(columns.values()), schema=pa.schema([fields[n].with_type(c.type) for n, c in columns.items()])
@@ -190,13 +192,34 @@ class _Opened:
             start += len(batch)
 
     def with_parts(self, request: ReadRequest, sources: Sequence[str | None]) -> _Opened:
-        """Return the file for a reader that needs parts of its VARIANTs only."""
-        if not request.variant_paths:
+        """Return the file for a reader that needs parts of its VARIANTs and MAPs only."""
+        if not request.variant_paths and not request.map_keys:
             return self
-        pairs = zip(request.fields, sources, strict=True)
-        wanted = {s: request.variant_paths[f.id] for f, s in pairs if s is not None and f.id in request.variant_paths}
-        found = {s: parts_to_read(self.schema.field(s).type, paths, s) for s, paths in wanted.items()}
-        return replace(self, parts={s: parts for s, parts in found.items() if parts is not None})
+        parts, selected = dict[str, Sequence[str]](), dict[str, SelectedKeys]()
+        for field, source in zip(request.fields, sources, strict=True):
+            if source is None:
+                continue
+            found = self.schema.field(source)
+            if (paths := request.variant_paths.get(field.id)) is not None:
+                if (read := parts_to_read(found.type, paths, source)) is not None:
+                    parts[source] = read
+            elif (keys := keys_to_read(found, field, request)) is not None:
+                parts[source], selected[source] = keys.parts(source), keys
+        return replace(self, parts=parts, keys=selected)
+
+    def _paths(self, names: Iterable[str]) -> list[str]:
+        return [part for name in names for part in self.parts.get(name, (name,))]
+
+    def _whole(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows with VARIANTs of the parts that were read, and MAPs of the keys."""
+        if not self.parts:
+            return batch
+        for name, keys in self.keys.items():
+            if (index := batch.schema.get_field_index(name)) >= 0:
+                maps = keys.maps(batch.column(index))
+                batch = batch.set_column(index, batch.schema.field(index).with_type(maps.type), maps)
+        variants = self.parts.keys() - self.keys.keys()
+        return with_variants(batch, variants) if variants else batch
 
 
 def _may_be_vectors(arrow: pa.DataType) -> bool:

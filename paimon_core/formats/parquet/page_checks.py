@@ -129,11 +129,12 @@ class CheckedFooter:
     source: pa.NativeFile
     footer: Footer
 
-    def check_pages(self, group: int, names: Collection[str]) -> None:
-        """Raise `ValueError` for pages of the columns with impossible sizes."""
+    def check_pages(self, group: int, names: Collection[str], parts: Collection[str] = ()) -> None:
+        """Raise `ValueError` for pages of the columns, or of the paths `parts`, with impossible sizes."""
+        below = tuple(f"{part}." for part in parts)
         with checked_structure():
             for chunk in self.footer.groups[group].chunks:
-                if chunk.name in names:
+                if chunk.name in names or f"{chunk.path}.".startswith(below):
                     check_chunk(self.source, chunk)
 
 

@@ -229,6 +229,7 @@ class BucketFiles:
             row_count=file.row_count,
             size=file.file_size,
             variant_paths=self.store.variant_paths,
+            map_keys=self.store.map_keys,
         )
         values = values_of_folder(self.fields, missing) if file_format.extension == "orc" and keys else {}
         yield from with_values(self._as_now(path, file, request, partial(read, file_format, io)), values)

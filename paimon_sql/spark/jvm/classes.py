@@ -68,7 +68,7 @@ SUPPORTS_OVERWRITE = f"{_WRITE}.SupportsOverwriteV2"
 
 FUNCTION_1, FUNCTION_2, FUNCTION_3 = "scala.Function1", "scala.Function2", "scala.Function3"
 INT_SUPPLIER, PREDICATE = "java.util.function.IntSupplier", "java.util.function.Predicate"
-SUPPLIER = "java.util.function.Supplier"
+SUPPLIER, UNARY_OPERATOR = "java.util.function.Supplier", "java.util.function.UnaryOperator"
 CHAR_TYPES = "org.apache.spark.sql.catalyst.util.CharVarcharUtils$"
 PARAMETER_HANDLER = "org.apache.spark.sql.catalyst.parser.ParameterHandler"
 PARSER_INTERFACE = f"{_CATALYST}.parser.ParserInterface"

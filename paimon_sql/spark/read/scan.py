@@ -5,6 +5,7 @@ lookup of keys.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -43,6 +44,7 @@ from paimon_sql.spark.read.bucket_partitions import bucket_key, partitioning
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.read.scan_metrics import SCAN_METRICS, Planning, scan_values
 from paimon_sql.spark.read.statistics import row_width, scan_statistics
+from paimon_sql.spark.read.value_parts import map_keys, shown_keys
 from paimon_sql.spark.read.worker_batch import WorkerBatch
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import string_types, to_struct
@@ -70,7 +72,7 @@ class PushedRequest:
     for people; `pushed` has all filters and the sample exactly. If `by_bucket`, Spark may join by bucket, with a
     partition for each bucket. With `hadoop`, Hadoop's connector reads the objects of a store. `planning` has the
     numbers of the planning for Spark's UI. With a `limit`, the query needs only that many rows: the first ones by
-    `first_by`, or any rows without it.
+    `first_by`, or any rows without it. If `selects_keys`, nothing but Spark uses the MAPs that are read.
     """
 
     table: Table
@@ -85,6 +87,20 @@ class PushedRequest:
     planning: Planning = Planning()
     limit: int = 0
     first_by: Order | None = None
+    selects_keys: bool = False
+
+    def of_keys(self, used: str) -> PushedRequest | None:
+        """Return a request that reads only these keys of MAPs, see `map_keys`; None if it reads as much as this one."""
+        store = self.table.store
+        found = map_keys(used, store.schema, store.options) if self.selects_keys else store.map_keys
+        if found == store.map_keys:
+            return None
+        return replace(self, table=replace(self.table, store=replace(store, map_keys=found)))
+
+    def about(self, plan: Plan) -> str:
+        """Return the text of a plan for EXPLAIN, with the keys of MAPs that are read."""
+        keys = shown_keys(self.table.store.map_keys, self.table.schema.fields)
+        return self.describe(plan) + (f", keys of MAPs: {keys}" if keys else "")
 
 
 class PaimonScan(Proxy):
@@ -97,7 +113,7 @@ class PaimonScan(Proxy):
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan) -> None:
         super().__init__(jvm)
         self.session, self.request, self.plan, self.planned = session, request, plan, plan
-        self.table, self.required, self.about = request.table, request.required, request.describe(plan)
+        self.table, self.required, self.about = request.table, request.required, request.about(plan)
 
     @cached_property
     def bucket_key(self) -> tuple[str, int] | None:
@@ -135,7 +151,8 @@ class PaimonScan(Proxy):
         store = self.table.store
         place = f"{store.root} {same_storage(store.io)} schema {store.schema.id}"
         asked = self.request
-        pushed = f"{asked.pushed} {asked.limit} {asked.first_by!r} {store.variant_paths} {store.options!r}"
+        parts = f"{store.variant_paths} {store.map_keys}"
+        pushed = f"{asked.pushed} {asked.limit} {asked.first_by!r} {parts} {store.options!r}"
         return f"{type(self).__name__} {self.about} {self.required.json()} {place} {pushed}"
 
     def _read(self, plan: Plan) -> None:
@@ -233,6 +250,11 @@ class MergeScan(PaimonScan):
     def description(self) -> str:
         return f"PaimonScan[merge] {self.about}{self._stops}"
 
+    def apply(self, used: str) -> MergeScan | None:
+        """Return the scan of the same rows that reads only these keys of MAPs; None if it would read as much."""
+        request = self.request.of_keys(used)
+        return None if request is None else type(self)(self.jvm, self.session, request, self.plan)
+
     @property
     def _stops(self) -> str:
         return "" if self.first is None else f", tasks stop after {self.first.count} rows"
@@ -263,7 +285,7 @@ class MergeScan(PaimonScan):
         return WorkerBatch(self.jvm, self.toString(), texts, function, result, buckets)
 
     class Java:
-        implements = _REPORTS
+        implements = [*_REPORTS, classes.UNARY_OPERATOR]
 
 
 class DividedScan(MergeScan):
@@ -308,6 +330,9 @@ class ReducingScan(MergeScan):
 
     def readSchema(self) -> Any:
         return self.jvm.struct_type(self.result)
+
+    def apply(self, used: str) -> None:
+        return None  # Spark gets aggregates, not MAPs
 
     def toBatch(self) -> Any:
         function = reduce_function(
@@ -357,7 +382,7 @@ class PartitionedMergeScan(_RuntimeFiltered, MergeScan):
     """A `MergeScan` of a table with partitions."""
 
     class Java:
-        implements = [*_REPORTS, classes.SUPPORTS_RUNTIME_FILTERING]
+        implements = [*_REPORTS, classes.SUPPORTS_RUNTIME_FILTERING, classes.UNARY_OPERATOR]
 
 
 class PartitionedDividedScan(_RuntimeFiltered, DividedScan):
@@ -372,7 +397,7 @@ class LookupScan(LocalScan):
 
     def __init__(self, jvm: Jvm, session: SessionBridge, request: PushedRequest, plan: Plan) -> None:
         empty = arrow_schema(request.required).empty_table()
-        super().__init__(jvm, session, empty, request.required, f"PaimonScan[lookup] {request.describe(plan)}")
+        super().__init__(jvm, session, empty, request.required, f"PaimonScan[lookup] {request.about(plan)}")
         self.request, self.plan = request, plan
 
     @property
@@ -380,6 +405,11 @@ class LookupScan(LocalScan):
         found = sum(s.row_count for s in self.plan.splits)
         rows = min(found, keys_asked_for(self.request.table.schema, self.request.predicate) or found)
         return rows, rows * row_width(self.local_schema, {})
+
+    def apply(self, used: str) -> LookupScan | None:
+        """Return the scan of the same rows that reads only these keys of MAPs; None if it would read as much."""
+        request = self.request.of_keys(used)
+        return None if request is None else LookupScan(self.jvm, self.session, request, self.plan)
 
     def rows(self) -> Any:
         parts = (
@@ -390,4 +420,4 @@ class LookupScan(LocalScan):
         return self.session.local_rows(found, self.local_schema)
 
     class Java:
-        implements = [classes.LOCAL_SCAN, classes.SUPPORTS_REPORT_STATISTICS]
+        implements = [classes.LOCAL_SCAN, classes.SUPPORTS_REPORT_STATISTICS, classes.UNARY_OPERATOR]

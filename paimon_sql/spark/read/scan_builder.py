@@ -70,7 +70,7 @@ from paimon_sql.spark.read.scan import (
 )
 from paimon_sql.spark.read.scan_metrics import Planning
 from paimon_sql.spark.read.unreadable_table import UnreadableScan
-from paimon_sql.spark.read.variant_paths import VariantPaths, shown_paths, variant_paths
+from paimon_sql.spark.read.value_parts import VariantPaths, shown_paths, variant_paths
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.spans import below_caller
 from paimon_sql.spark.types import read_struct, string_types, to_struct
@@ -361,6 +361,7 @@ class PaimonScanBuilder(Proxy):
             planning=Planning(round(1000 * self.planned_in), self.shows_rows),
             limit=self.limit,
             first_by=self.order,
+            selects_keys=self.prunes_variants and self._is_version and self.derived is DerivedTable.ROWS,
         )
 
     @cached_property

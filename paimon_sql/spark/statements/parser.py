@@ -55,6 +55,7 @@ from paimon_sql.spark.jvm.older.syntax import syntax_of
 from paimon_sql.spark.jvm.origins import with_written_origins
 from paimon_sql.spark.jvm.plans import temporary_view
 from paimon_sql.spark.jvm.scans.files import install_divided_scans
+from paimon_sql.spark.jvm.scans.pushdown import install_selected_keys
 from paimon_sql.spark.jvm.sessions import (
     client_variables,
     current_catalog,
@@ -155,6 +156,7 @@ class PaimonParser(Proxy):
         if self.is_new:
             install_source_tasks(self.jvm, self.registry.session)
             install_divided_scans(self.jvm, self.registry.session)
+            install_selected_keys(self.jvm, self.registry.session)
             parse_views_by(self.jvm, self.registry.session, self, self.delegate)
             self.is_new = False
             if self.place is not None:

@@ -15,6 +15,7 @@ from paimon_core.expressions.terms import Call, LiteralValue, Reference, Term
 from paimon_sql.spark.jvm import classes
 from paimon_sql.spark.jvm.gateway import Jvm, simple_name
 from paimon_sql.spark.jvm.hooks import Variant, hook, method
+from paimon_sql.spark.jvm.sessions import add_last_optimization
 
 
 def read_term(jvm: Jvm, node: JavaObject) -> Term:
@@ -147,6 +148,19 @@ def read_extractions(extractions: JavaArray) -> list[tuple[tuple[str, ...], str]
 def no_extractions(jvm: Jvm, extractions: JavaArray) -> JavaArray:
     """Return the answer that Spark extracts all of these itself."""
     return jvm.new_array("boolean", len(extractions))
+
+
+@hook(
+    "`GetMapValue`, `ElementAt`, `MapKeys`, `DataSourceV2ScanRelation`",
+    "selected keys of MAPs: whole MAPs are read",
+    *(method(f"{classes.EXPRESSIONS_PACKAGE}.{name}", "left", 0) for name in ("GetMapValue", "ElementAt")),
+    method(f"{classes.EXPRESSIONS_PACKAGE}.MapKeys", "child", 0),
+    method(classes.SCAN_RELATION, "scan", 0),
+    method(classes.TREE_NODE, "makeCopy", 1),
+)
+def install_selected_keys(jvm: Jvm, session: JavaObject) -> None:
+    """Add a rule to a running session: it passes the keys of MAPs that a query uses to the scans."""
+    add_last_optimization(jvm, session, jvm.compiled("SelectedKeys").rule())
 
 
 @dataclass(frozen=True, slots=True)

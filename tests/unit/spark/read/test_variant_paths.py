@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimon_core.spec.types import BIGINT, VARIANT, DataField, RowType
-from paimon_sql.spark.read.variant_paths import keys_of, shown_paths, variant_paths
+from paimon_sql.spark.read.value_parts import keys_of, shown_paths, variant_paths
 
 N = DataField(id=9, name="n", type=VARIANT)
 FIELDS = {
