@@ -16,7 +16,7 @@ from paimon_core.scan.plan import Plan
 from paimon_core.spec.binary_row import decode_row
 from paimon_core.spec.manifest import created_millis
 from paimon_core.spec.snapshot import Snapshot
-from paimon_core.spec.types import DataField, Kind
+from paimon_core.spec.types import DataField, DataType, Kind, TimeType
 from paimon_core.store.partitions import PartitionFilter
 from paimon_core.store.table_store import TableStore
 
@@ -58,6 +58,11 @@ def values_array(field: DataField, values: Sequence[Any]) -> pa.Array:
         per_milli = {"ms": 1, "us": 1000, "ns": 1_000_000}[target.unit]
         values = [None if v is None else v[0] * per_milli + v[1] * per_milli // 1_000_000 for v in values]
     return array_of(values, stored).cast(target)
+
+
+def is_cut(data_type: DataType) -> bool:
+    """Return whether Spark compares shorter values than partitions have: it cuts times to microseconds."""
+    return isinstance(data_type, TimeType) and data_type.precision > 6
 
 
 def in_partitions(store: TableStore, plan: Plan, predicate: Predicate) -> Plan:

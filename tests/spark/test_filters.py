@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
+
+from paimon_sql import open_catalog
 
 pytestmark = pytest.mark.spark
 
@@ -26,3 +29,20 @@ def test_floats(spark: Any, options: str) -> None:
         pushed = " UNION ALL ".join(f"SELECT k, {i + 1} FROM t WHERE {c}" for i, c in enumerate(conditions))
         expected = [(row[0], i) for row in alone for i in range(1, len(row)) if row[i]]
         assert sorted(map(tuple, spark.sql(pushed).collect())) == sorted(expected), value
+
+
+def test_times_with_nanoseconds(spark: Any, warehouse: str) -> None:
+    """Spark cuts times to microseconds: a filter must not skip a file or a partition by the nanoseconds."""
+    schema = pa.schema({"k": pa.int64(), "at": pa.timestamp("ns")})
+    rows = pa.table({"k": [1], "at": pa.array([1_700_000_000_123_456_789], pa.timestamp("ns"))})
+    catalog = open_catalog(warehouse=warehouse)
+    for name, partitioned_by, options in (
+        ("plain", [], {"file-index.bloom-filter.columns": "at"}),
+        ("partitioned", ["at"], {}),
+    ):
+        catalog.create_table(f"default.{name}", schema, partitioned_by=partitioned_by, options=options).append(rows)
+        for second in ("20.123456", "20.123457"):
+            conditions = [f"at {op} TIMESTAMP_NTZ '2023-11-14 22:13:{second}'" for op in OPERATORS]
+            alone = spark.sql(f"SELECT {', '.join(conditions)} FROM {name}").first()
+            pushed = [spark.sql(f"SELECT k FROM {name} WHERE {c}").collect() for c in conditions]
+            assert [bool(found) for found in pushed] == list(alone)

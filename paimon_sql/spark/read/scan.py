@@ -24,7 +24,7 @@ from paimon_core.scan.derived_tables import DerivedTable
 from paimon_core.scan.execution import check_sizes
 from paimon_core.scan.first_rows import FirstRows, first_of_splits
 from paimon_core.scan.limits import Order, key_order
-from paimon_core.scan.partitions import in_partitions
+from paimon_core.scan.partitions import in_partitions, is_cut
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.files import keys_asked_for
 from paimon_core.scan.reduction import Reduction
@@ -349,7 +349,8 @@ class _RuntimeFiltered(PaimonScan):
         return ()  # with fewer splits, tasks may divide them in another way
 
     def filterAttributes(self) -> Any:
-        keys = [k for k in self.table.schema.partition_keys if k in self.required.names]
+        fields = self.table.schema.partition_fields
+        keys = [f.name for f in fields if f.name in self.required.names and not is_cut(f.type)]
         return connector.references(self.jvm, keys)
 
     def filter(self, predicates: Any) -> None:

@@ -38,6 +38,7 @@ from paimon_core.scan.execution import (
 )
 from paimon_core.scan.first_rows import first_of_splits
 from paimon_core.scan.limits import Order, first_rows, sample_of_files, top_rows
+from paimon_core.scan.partitions import is_cut
 from paimon_core.scan.plan import Plan
 from paimon_core.scan.pruning.generated import derived_filter
 from paimon_core.scan.reduction import Reduction
@@ -139,7 +140,8 @@ class PaimonScanBuilder(Proxy):
         held = self.table.schema.field_by_name if self.derived is not DerivedTable.BINLOG else {}
         if self._is_version and self.table.store.options[DATA_EVOLUTION]:
             held = {**held, ROW_ID: TRACKING_FIELDS[0]}  # it is in metadata only
-        return {name: field for name, field in held.items() if field.type.kind is not Kind.BLOB}
+        keys = self.table.schema.partition_keys
+        return {n: f for n, f in held.items() if f.type.kind is not Kind.BLOB and not (n in keys and is_cut(f.type))}
 
     @property
     def _filtered_values(self) -> Mapping[str, DataField]:
