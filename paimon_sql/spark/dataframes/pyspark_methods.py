@@ -33,3 +33,9 @@ def ask_first(owner: type, name: str, ours: Callable[..., Any]) -> None:
 
     setattr(method, _PATCHED, True)
     setattr(owner, name, classmethod(method) if is_of_class else method)
+
+
+def original_of(owner: type, name: str) -> Callable[..., Any]:
+    """Return the method that `ask_first` has replaced."""
+    original: Callable[..., Any] = getattr(owner, name).__wrapped__
+    return original

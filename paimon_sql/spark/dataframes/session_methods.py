@@ -18,10 +18,11 @@ from pyspark.sql.catalog import Catalog
 
 from paimon_sql.preprocess.quoting import quoted_name
 from paimon_sql.spark.dataframes.counted_statements import uncounted
-from paimon_sql.spark.dataframes.pyspark_methods import ask_first
+from paimon_sql.spark.dataframes.pyspark_methods import ask_first, original_of
 from paimon_sql.spark.jvm.hooks import hook, python
 from paimon_sql.spark.jvm.sessions import current_catalog, new_session
 from paimon_sql.spark.session_bridge import CATALOG_PREFIX, CONNECTED_CATALOG, DEFAULT_CATALOG
+from paimon_sql.spark.statements.function_statements import HIDDEN_FUNCTIONS
 from paimon_sql.spark.statements.parser import registry_of
 
 
@@ -62,8 +63,12 @@ def _list_tables(catalog: Any, dbName: str | None = None, pattern: str | None = 
 
 
 def _list_functions(catalog: Any, dbName: str | None = None, pattern: str | None = None) -> Any:
-    database = None if dbName is not None else _current_database(catalog)
-    return NotImplemented if database is None else catalog.listFunctions(database, pattern)
+    """Leave out temporary functions that this package makes for itself."""
+    if registry_of(catalog._sparkSession) is None:
+        return NotImplemented
+    listed = original_of(Catalog, "listFunctions")
+    found = listed(catalog, _current_database(catalog) if dbName is None else dbName, pattern)
+    return [f for f in found if not (f.isTemporary and f.name.startswith(HIDDEN_FUNCTIONS))]
 
 
 def _current_database(catalog: Any) -> str | None:

@@ -75,7 +75,7 @@ _ROWS_OF = re.compile(
     r"\s*+\(",
     re.IGNORECASE,
 )
-_HIDDEN = (PRIVATE, PREFIX, NEAREST_ROWS)  # the prefixes of temporary functions that this package makes
+HIDDEN_FUNCTIONS = (PRIVATE, PREFIX, NEAREST_ROWS)  # the prefixes of temporary functions that this package makes
 _SEARCHES = ("vector_search", "full_text_search", "hybrid_search")  # the preprocessor has left these calls
 _CALL = re.compile(r"[\w`]\s*\(")
 
@@ -100,7 +100,7 @@ class FunctionStatements:
             if statement is not None:
                 return self._of_function(plan, statement)
         if _SHOWN.search(text):
-            plan = without_functions(self.jvm, self.registry.session, plan, _HIDDEN)
+            plan = without_functions(self.jvm, self.registry.session, plan, HIDDEN_FUNCTIONS)
         is_older = renames_calls(self.jvm)
         if self.registry.catalogs and (_CALL.search(text) if is_older else may_call_for_rows(text)):
             return self._with_calls(plan, is_older=is_older)
