@@ -49,14 +49,14 @@ CHOSEN: Mapping[str, Choice] = {
     # each file starts a cluster
     "tests/cluster": Choice(of=3),
     # a case takes seconds; the golden tables, the pages and the unit tests use the same code
-    "tests/conformance": Choice(of=10),
+    "tests/conformance": Choice(of=20),
     "tests/conformance/test_stock_shell.py": Choice(of=4),
     "tests/conformance/test_conformance.py::test_the_list_names_cases": WHOLE,
     "tests/conformance/test_stock_server.py": NONE,
     "tests/conformance/test_stock_server.py::test_python_is_killed_in_a_merge": WHOLE,
     # a test kills a process at each of its steps, or waits for it
     "tests/faults": Choice(of=4),
-    "tests/faults/test_kill.py": Choice(of=2),
+    "tests/faults/test_kill.py": Choice(of=4),
     "tests/faults/test_kill_upkeep.py": Choice(of=4),
     "tests/faults/test_killed_writers.py": NONE,
     # a case calls a method with each wrong argument, or reads a table with each damage
@@ -68,7 +68,6 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/interop/test_formats.py::test_values": Choice(of=4),
     "tests/interop/test_merge_engines.py::test_merges_are_the_same": Choice(of=8),
     "tests/interop/test_options.py::test_the_latest_snapshot_wins": WHOLE,
-    "tests/interop/test_row_tracking.py::test_ids_and_versions": Choice(of=2),
     "tests/interop/test_tables.py::test_engines_write_alternately": Choice(of=5),
     "tests/interop/zoo/test_zoo.py::test_rows_are_those_that_the_writer_reads": Choice(cases=8),
     "tests/interop/zoo/test_zoo.py::test_the_table_goes_on": Choice(cases=2),
@@ -122,6 +121,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/unit/write/test_key_value.py::test_a_full_buffer_is_spilled_while_there_is_room": Choice(of=7),
     # servers of two dialects, storages that answer late, and large files
     "tests/unit/io/objects/test_large_files.py": Choice(of=6),
+    "tests/unit/io/objects/test_obs_and_cos.py": Choice(of=3),
     "tests/unit/io/objects/test_store.py": Choice(of=4),
     "tests/unit/io/test_cached.py": Choice(of=3),
     "tests/unit/maintenance/test_on_object_stores.py": Choice(of=3),
@@ -134,7 +134,7 @@ CHOSEN: Mapping[str, Choice] = {
     "tests/unit/python/test_notebook.py": Choice(of=2),
     "tests/unit/formats/test_variant_columns.py::test_files_have_no_more_levels_than_are_read": Choice(of=4),
     # all pages of docs/ run in `make test-all`
-    "tests/sql/test_docs.py::test_page": Choice(of=8),
+    "tests/sql/test_docs.py::test_page": Choice(of=12),
     "tests/sql/test_examples.py": Choice(of=2),
 }
 # by file, function or case: the test that stays for it

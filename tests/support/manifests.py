@@ -7,7 +7,13 @@ from collections.abc import Iterable, Iterator
 from paimon_core.manifests.record_files import decode_file, encode_avro
 from paimon_core.spec import index_manifest, manifest
 from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY, IndexManifestEntry
-from paimon_core.spec.manifest import MANIFEST_ENTRY, MANIFEST_FILE_META, ManifestEntry, ManifestFileMeta
+from paimon_core.spec.manifest import (
+    BARE_MANIFEST_FILE_META,
+    MANIFEST_ENTRY,
+    MANIFEST_FILE_META,
+    ManifestEntry,
+    ManifestFileMeta,
+)
 
 
 def encode_manifest(entries: Iterable[ManifestEntry], codec: str = "zstd") -> bytes:
@@ -22,7 +28,7 @@ def decode_manifest(path: str, data: bytes) -> Iterator[ManifestEntry]:
 
 def encode_manifest_list(manifests: Iterable[ManifestFileMeta], codec: str = "zstd") -> bytes:
     """A manifest list's bytes."""
-    return encode_avro(MANIFEST_FILE_META, manifest.LIST_VERSION, manifests, codec)
+    return encode_avro(BARE_MANIFEST_FILE_META, manifest.LIST_VERSION, manifests, codec)
 
 
 def decode_manifest_list(path: str, data: bytes) -> Iterator[ManifestFileMeta]:

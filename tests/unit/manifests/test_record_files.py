@@ -26,6 +26,7 @@ from paimon_core.manifests.record_files import decode_columns, decode_file, enco
 from paimon_core.spec.index_manifest import ENTRY_VERSION as INDEX_VERSION
 from paimon_core.spec.index_manifest import INDEX_MANIFEST_ENTRY, IndexManifestEntry
 from paimon_core.spec.manifest import (
+    BARE_MANIFEST_FILE_META,
     ENTRY_VERSION,
     LIST_VERSION,
     MANIFEST_ENTRY,
@@ -110,7 +111,7 @@ def test_snappy_needs_no_package() -> None:
 def test_the_columns_are_those_of_a_golden_file(tmp_path: Path) -> None:
     root = GOLDEN_DATABASE / "manifest_parquet" / "manifest"
     for pattern, record, values in (
-        ("manifest-list-*", MANIFEST_FILE_META, lists()),
+        ("manifest-list-*", BARE_MANIFEST_FILE_META, lists()),
         ("manifest-[!l]*", MANIFEST_ENTRY, entries()),
     ):
         (tmp_path / "f").write_bytes(encode_columns(record, 2, values[:3], "parquet", "zstd"))
