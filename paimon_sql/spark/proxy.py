@@ -8,6 +8,7 @@ unchecked one with the same text crosses: Java would throw an UndeclaredThrowabl
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import wraps
 from types import FunctionType, SimpleNamespace
@@ -100,6 +101,24 @@ class WithoutMetrics(Proxy):
 
     def reportDriverMetrics(self) -> Any:
         return connector.no_task_metrics(self.jvm)
+
+
+class WithStatistics(Proxy):
+    """A scan that reports its size, as `_statistics`, to Spark's optimizer."""
+
+    @property
+    @abstractmethod
+    def _statistics(self) -> Any:
+        """Return Spark's `Statistics`."""
+
+    def estimateStatistics(self) -> Any:
+        return self._statistics
+
+    def estimateSizeInBytes(self) -> Any:
+        return self._statistics.sizeInBytes()
+
+    def reflectsFullyPushedDownFilters(self) -> bool:
+        return True
 
 
 class TableProxy(WithoutMetrics):

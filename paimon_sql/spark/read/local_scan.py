@@ -12,13 +12,13 @@ from paimon_core.scan.aggregates import aggregate_rows
 from paimon_sql.spark.jvm import classes, connector
 from paimon_sql.spark.jvm.gateway import Jvm
 from paimon_sql.spark.jvm.scans.statistics import scan_statistics
-from paimon_sql.spark.proxy import Proxy, WithoutMetrics
+from paimon_sql.spark.proxy import Proxy, WithoutMetrics, WithStatistics
 from paimon_sql.spark.read.pushdown import aggregates_of
 from paimon_sql.spark.session_bridge import SessionBridge
 from paimon_sql.spark.types import from_arrow, read_struct
 
 
-class LocalScan(WithoutMetrics):
+class LocalScan(WithoutMetrics, WithStatistics):
     """A scan of rows in the driver: of system tables, results of procedures, and counts. It is its own scan builder,
     and accepts no pushdown.
     """
@@ -41,19 +41,10 @@ class LocalScan(WithoutMetrics):
         """The rows, and their bytes, as far as they are known before the rows are read."""
         return self.content.num_rows, self.content.nbytes
 
-    def estimateStatistics(self) -> Any:
-        return self._statistics
-
-    def estimateSizeInBytes(self) -> Any:
-        return self._statistics.sizeInBytes()
-
     @cached_property
     def _statistics(self) -> Any:
         rows, size = self.sizes
         return scan_statistics(self.jvm, max(size, rows), rows, {}, self.local_schema)
-
-    def reflectsFullyPushedDownFilters(self) -> bool:
-        return True
 
     def description(self) -> str:
         return self.about

@@ -39,7 +39,7 @@ from paimon_sql.spark.jvm.metrics import reported_metrics, supported_metrics
 from paimon_sql.spark.jvm.scans.files import parquet_scan_builder
 from paimon_sql.spark.jvm.scans.pushdown import read_term
 from paimon_sql.spark.jvm.workers import file_batch
-from paimon_sql.spark.proxy import Proxy
+from paimon_sql.spark.proxy import WithStatistics
 from paimon_sql.spark.read.bucket_partitions import bucket_key, partitioning
 from paimon_sql.spark.read.local_scan import LocalScan
 from paimon_sql.spark.read.scan_metrics import SCAN_METRICS, Planning, scan_values
@@ -103,7 +103,7 @@ class PushedRequest:
         return self.describe(plan) + (f", keys of MAPs: {keys}" if keys else "")
 
 
-class PaimonScan(Proxy):
+class PaimonScan(WithStatistics):
     """The common base of scans. Two scans are equal if they read the same rows. Spark then reads these rows once for a
     query that needs them twice.
     """
@@ -169,18 +169,9 @@ class PaimonScan(Proxy):
     def readSchema(self) -> Any:
         return self.jvm.struct_type(self.required)
 
-    def estimateStatistics(self) -> Any:
-        return self._statistics
-
-    def estimateSizeInBytes(self) -> Any:
-        return self._statistics.sizeInBytes()
-
     @cached_property
     def _statistics(self) -> Any:
         return scan_statistics(self.jvm, self.table, self.plan, self.required)
-
-    def reflectsFullyPushedDownFilters(self) -> bool:
-        return True
 
 
 class RawScan(PaimonScan):
